@@ -1,0 +1,31 @@
+// Bundles the entry points into dist/. Bundling is what keeps a gateway's start and memory small:
+// unused parts of the libraries (zod's locales, the SDK's client half) never reach the process.
+// libsql and ripgrep stay outside because they carry native files.
+import { rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+await rm(`${root}/dist`, { recursive: true, force: true });
+await build({
+  absWorkingDir: root,
+  entryPoints: {
+    reins: 'src/cli/main.ts',
+    runner: 'src/runner/main.ts',
+  },
+  outdir: 'dist',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  sourcemap: 'linked',
+  minifySyntax: true,
+  external: ['libsql', '@vscode/ripgrep', '@modelcontextprotocol/client'],
+  // Some bundled CommonJS dependencies call require(); an ES module has none of its own.
+  banner: {
+    js: "import{createRequire as __reinsRequire}from'node:module';const require=__reinsRequire(import.meta.url);",
+  },
+  logLevel: 'warning',
+});

@@ -1,0 +1,132 @@
+import { writeFileSync } from 'node:fs';
+import type { RunId } from '../base/ids.ts';
+import { truncateText } from '../base/truncate-text.ts';
+import { endGroup } from '../process/end-group.ts';
+import { childEnd, type PipedChild, spawnOwned } from '../process/spawn-owned.ts';
+import {
+  type ClaudeLaunch,
+  claudeArguments,
+  claudeEnvironment,
+  EXECUTOR_SERVER_NAME,
+  toClaudeToolName,
+} from './contract.ts';
+import { wrapPrompt } from './request-markers.ts';
+import { parseClaudeEvent } from './stream-events.ts';
+
+/** A line of output above this is dropped: no event that a session acts on is as long. */
+const MAX_LINE_BYTES = 4 * 1024 * 1024;
+/** As much of stderr as an error message quotes. */
+const MAX_STDERR_BYTES = 600;
+
+export interface ClaudeHandlers {
+  /** A prompt has come to its end. */
+  onResult(result: { readonly isError: boolean; readonly text: string }): void;
+  /** The process offers other tools than it was told to: it must not go on. */
+  onContractBroken(reason: string): void;
+  onExit(how: string): void;
+}
+
+/** A running Claude Code that takes one prompt after another. */
+export interface ClaudeProcess {
+  sendPrompt(run: RunId, prompt: string): void;
+  /** Ends the process and its group; resolves when it has been reaped. */
+  end(): Promise<void>;
+}
+
+/** The MCP configuration file of a session: the executor, with its key in a header so that no argument carries it. */
+export function writeMcpConfig(file: string, url: string, key: string): void {
+  const config = {
+    mcpServers: {
+      [EXECUTOR_SERVER_NAME]: { type: 'http', url, headers: { Authorization: `Bearer ${key}` } },
+    },
+  };
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+}
+
+/** Starts a binary whose version has just been asserted. */
+export function startClaude(
+  file: string,
+  launch: ClaudeLaunch,
+  handlers: ClaudeHandlers,
+): ClaudeProcess {
+  const child = spawnOwned({
+    file,
+    args: claudeArguments(launch),
+    cwd: launch.runtimeDirectory,
+    env: claudeEnvironment(launch),
+  });
+  child.stdin.on('error', () => {});
+  const stderr = collectTail(child);
+  readLines(child, (line) => {
+    const event = parseClaudeEvent(line);
+    if (event.kind === 'init') {
+      const broken = findContractBreach(launch, event);
+      if (broken !== undefined) handlers.onContractBroken(broken);
+    }
+    if (event.kind === 'result') handlers.onResult(event);
+  });
+  void childEnd(child).then((end) => {
+    const how =
+      end.error !== undefined
+        ? `could not be started (${end.error.message})`
+        : end.signal !== null
+          ? `was ended by ${end.signal}`
+          : `exited with code ${end.exitCode}`;
+    const said = stderr().trim();
+    handlers.onExit(said === '' ? how : `${how}, saying: ${said}`);
+  });
+  return {
+    sendPrompt: (run, prompt) => {
+      const message = {
+        type: 'user',
+        message: { role: 'user', content: [{ type: 'text', text: wrapPrompt(run, prompt) }] },
+        parent_tool_use_id: null,
+        session_id: launch.sessionId,
+      };
+      child.stdin.write(`${JSON.stringify(message)}\n`);
+    },
+    end: () => endGroup(child),
+  };
+}
+
+/** N41 is asserted on what the process itself reports, not on what it was asked for. */
+function findContractBreach(
+  launch: ClaudeLaunch,
+  init: { readonly tools: readonly string[]; readonly servers: readonly string[] },
+): string | undefined {
+  const expected = launch.tools.map(toClaudeToolName).sort();
+  const actual = [...init.tools].sort();
+  if (expected.join() !== actual.join()) {
+    return `it offers the tools ${actual.join(', ') || 'none'} instead of ${expected.join(', ')}`;
+  }
+  const server = `${EXECUTOR_SERVER_NAME} connected`;
+  if (init.servers.join() !== server) return `its MCP servers are ${init.servers.join(', ')}`;
+  return undefined;
+}
+
+function readLines(child: PipedChild, onLine: (line: string) => void): void {
+  let parts: Buffer[] = [];
+  let size = 0;
+  child.stdout.on('data', (chunk: Buffer) => {
+    let rest = chunk;
+    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
+      parts.push(rest.subarray(0, end));
+      if (size + end <= MAX_LINE_BYTES) onLine(Buffer.concat(parts).toString('utf8'));
+      parts = [];
+      size = 0;
+      rest = rest.subarray(end + 1);
+    }
+    size += rest.length;
+    if (size <= MAX_LINE_BYTES) parts.push(rest);
+    else parts = [];
+  });
+}
+
+function collectTail(child: PipedChild): () => string {
+  let tail = '';
+  child.stderr.setEncoding('utf8');
+  child.stderr.on('data', (chunk: string) => {
+    tail = (tail + chunk).slice(-MAX_STDERR_BYTES);
+  });
+  return () => truncateText(tail, MAX_STDERR_BYTES);
+}

@@ -1,0 +1,80 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { ReinsError } from '../base/reins-error.ts';
+import { readEnvironment } from './environment.ts';
+import { VERSION } from './version.ts';
+
+const environment = () => readEnvironment(process.env, process.platform);
+
+const contentOption = () =>
+  new Option(
+    '--content <mode>',
+    'what to put beside the structured result: one line, or the whole state as text',
+  )
+    .choices(['short', 'full'] as const)
+    .default('short' as const);
+
+const program = new Command('reins')
+  .description('Let any MCP client take the reins of a real, local Claude Code.')
+  .version(VERSION)
+  .showHelpAfterError('Type "reins --help" for what there is.');
+
+program
+  .command('stdio')
+  .description('serve one MCP client over stdin and stdout')
+  .addOption(contentOption())
+  .action(async (options: { content: 'short' | 'full' }) => {
+    const { runStdio } = await import('./commands/stdio.ts');
+    await runStdio(environment(), options.content);
+  });
+
+program
+  .command('serve')
+  .description('serve MCP clients over Streamable HTTP on this computer')
+  .option('--port <number>', 'port on 127.0.0.1; 0 takes a free one', parsePort, 8722)
+  .addOption(contentOption())
+  .option('--json', 'print address and token as JSON')
+  .action(async (options: { port: number; content: 'short' | 'full'; json?: true }) => {
+    const { runServe } = await import('./commands/serve.ts');
+    await runServe(environment(), options);
+  });
+
+program
+  .command('sessions')
+  .description('list the sessions of this state directory, newest first')
+  .option('--json', 'print JSON')
+  .option('--limit <number>', 'how many', parseCount, 50)
+  .action(async (options: { json?: true; limit: number }) => {
+    const { runSessions } = await import('./commands/sessions.ts');
+    await runSessions(environment(), options);
+  });
+
+program
+  .command('show')
+  .description('show the timeline of a session with the changes that it made')
+  .argument('<session>', 'session id, or an unambiguous start of it')
+  .option('--json', 'print JSON')
+  .option('--resume-text', 'print what to paste into a chat to take the session over')
+  .action(async (session: string, options: { json?: true; resumeText?: true }) => {
+    const { runShow } = await import('./commands/show.ts');
+    await runShow(environment(), session, options);
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (!(error instanceof ReinsError)) throw error;
+  process.stderr.write(`reins: ${error.code}: ${error.message}\n`);
+  process.exitCode = 1;
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new InvalidArgumentError('It has to be a whole number from 0 to 65535.');
+}
+
+function parseCount(text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= 10_000) return count;
+  throw new InvalidArgumentError('It has to be a whole number from 1 to 10000.');
+}

@@ -1,0 +1,51 @@
+import { systemClock } from '../base/clock.ts';
+import { createSessionTokens } from '../base/session-tokens.ts';
+import {
+  openStateDirectory,
+  readOrCreateSecret,
+  type StateDirectory,
+} from '../base/state-directory.ts';
+import type { LedgerDatabase } from '../ledger/database.ts';
+import { openLedger } from '../ledger/open-ledger.ts';
+import { createSessionService, type SessionService } from '../session/session-service.ts';
+import type { NetworkBoundary } from '../session/session-state.ts';
+import { describeTool, toolsFor } from '../tools/tool-set.ts';
+import type { Environment } from './environment.ts';
+import { createRunnerLauncher } from './runner-launcher.ts';
+
+export interface Gateway {
+  readonly state: StateDirectory;
+  readonly database: LedgerDatabase;
+  readonly service: SessionService;
+}
+
+/** True of this version on every platform. */
+const NETWORK_BOUNDARY: NetworkBoundary = {
+  enforced: false,
+  detail:
+    'Nothing confines the network or the file access of the Claude Code process in this version. It has no tools but those of the gateway, a configuration and home directory of its own, and no credentials.',
+};
+
+/** Everything that a front needs, over one state directory. Any number may be open at once. */
+export function openGateway(environment: Environment): Gateway {
+  const state = openStateDirectory(environment.stateDirectory);
+  const tokens = createSessionTokens(readOrCreateSecret(state.secretFile));
+  const database = openLedger(state.database);
+  const runners = createRunnerLauncher({
+    state,
+    tokens,
+    userHome: environment.userHome,
+    claude: environment.claude,
+    compactWindowTokens: environment.compactWindowTokens,
+  });
+  const service = createSessionService({
+    database,
+    tokens,
+    runners,
+    catalogue: (profile) => toolsFor(profile).map(describeTool),
+    networkBoundary: NETWORK_BOUNDARY,
+    leaseSeconds: environment.leaseSeconds,
+    clock: systemClock,
+  });
+  return { state, database, service };
+}

@@ -1,0 +1,226 @@
+import { z } from 'zod';
+import { canonicalJson, type JsonObject } from '../base/canonical-json.ts';
+import {
+  type ActionId,
+  isActionId,
+  isToolUseId,
+  isTurnId,
+  type SessionId,
+  type ToolUseId,
+  type TurnId,
+} from '../base/ids.ts';
+import { sha256 } from '../base/sha256.ts';
+import { ACTION_STATES, ACTION_TABLE, type ActionState } from '../machine/action-machine.ts';
+import { requireTransition } from '../machine/transition-table.ts';
+import { instantColumn, jsonColumn } from './columns.ts';
+import type { LedgerDatabase } from './database.ts';
+
+export const receiptSchema = z.strictObject({
+  text: z.string(),
+  is_error: z.boolean(),
+  truncated: z.boolean(),
+  code: z.string().nullable(),
+});
+/** What the executor answered: exactly this is repeated when the same call comes again. */
+export type Receipt = z.infer<typeof receiptSchema>;
+
+export interface ActionRecord {
+  readonly id: ActionId;
+  readonly turnId: TurnId;
+  readonly ordinal: number;
+  readonly tool: string;
+  readonly toolUseId: ToolUseId;
+  readonly input: JsonObject;
+  readonly inputSha256: string;
+  readonly state: ActionState;
+  /** Absolute path of the file that was read or changed, when there is exactly one. */
+  readonly path: string | null;
+  /** Null before a change that creates the file. */
+  readonly beforeSha256: string | null;
+  readonly beforeMode: number | null;
+  /** For a read, the content that was seen; for a change, the content that was written. */
+  readonly afterSha256: string | null;
+  readonly receipt: Receipt | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+const actionRow = z
+  .strictObject({
+    action_id: z.custom<ActionId>(isActionId),
+    session_id: z.string(),
+    turn_id: z.custom<TurnId>(isTurnId),
+    ordinal: z.number().int().nonnegative(),
+    tool: z.string(),
+    tool_use_id: z.custom<ToolUseId>(isToolUseId),
+    input: jsonColumn(z.record(z.string(), z.json())),
+    input_sha256: z.string().length(64),
+    state: z.enum(ACTION_STATES),
+    path: z.string().nullable(),
+    before_sha256: z.string().length(64).nullable(),
+    before_mode: z.number().int().nullable(),
+    after_sha256: z.string().length(64).nullable(),
+    receipt: jsonColumn(receiptSchema).nullable(),
+    created_at: instantColumn,
+    updated_at: instantColumn,
+  })
+  .transform(
+    (row): ActionRecord => ({
+      id: row.action_id,
+      turnId: row.turn_id,
+      ordinal: row.ordinal,
+      tool: row.tool,
+      toolUseId: row.tool_use_id,
+      input: row.input,
+      inputSha256: row.input_sha256,
+      state: row.state,
+      path: row.path,
+      beforeSha256: row.before_sha256,
+      beforeMode: row.before_mode,
+      afterSha256: row.after_sha256,
+      receipt: row.receipt,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    }),
+  );
+
+export interface NewAction {
+  readonly id: ActionId;
+  readonly toolUseId: ToolUseId;
+  readonly tool: string;
+  readonly input: JsonObject;
+}
+
+/** Inserts the calls of one reply as `authorized`, in the order given. */
+export function insertActions(
+  database: LedgerDatabase,
+  session: SessionId,
+  turn: TurnId,
+  actions: readonly NewAction[],
+  at: string,
+): void {
+  actions.forEach((action, ordinal) => {
+    const input = canonicalJson(action.input);
+    database.run(
+      `INSERT INTO actions (action_id, session_id, turn_id, ordinal, tool, tool_use_id, input, input_sha256, state, created_at, updated_at)
+       VALUES (?,?,?,?,?,?,?,?,'authorized',?,?)`,
+      action.id,
+      session,
+      turn,
+      ordinal,
+      action.tool,
+      action.toolUseId,
+      input,
+      sha256(input),
+      at,
+      at,
+    );
+  });
+}
+
+export function findActionByToolUse(
+  database: LedgerDatabase,
+  session: SessionId,
+  toolUseId: ToolUseId,
+): ActionRecord | undefined {
+  return database.first(
+    actionRow,
+    'SELECT * FROM actions WHERE session_id=? AND tool_use_id=?',
+    session,
+    toolUseId,
+  );
+}
+
+/** All actions of a session in the order in which they were authorised. */
+export function listActions(database: LedgerDatabase, session: SessionId): ActionRecord[] {
+  return database.all(
+    actionRow,
+    `SELECT a.* FROM actions a JOIN turns t ON t.turn_id=a.turn_id
+     WHERE a.session_id=? ORDER BY t.sequence, a.ordinal`,
+    session,
+  );
+}
+
+/** Actions that have neither a receipt nor an end: authorised or prepared when something stopped. */
+export function listOpenActions(database: LedgerDatabase, session: SessionId): ActionRecord[] {
+  return database.all(
+    actionRow,
+    `SELECT * FROM actions WHERE session_id=? AND state IN ('authorized','prepared','unknown') ORDER BY created_at, ordinal`,
+    session,
+  );
+}
+
+export interface PreparedChange {
+  readonly path: string;
+  readonly beforeSha256: string | null;
+  readonly beforeMode: number | null;
+  readonly afterSha256: string;
+}
+
+/** Records what is about to be replaced by what. Throws `internal` if the action may not be prepared. */
+export function prepareAction(
+  database: LedgerDatabase,
+  action: ActionRecord,
+  change: PreparedChange,
+  at: string,
+): void {
+  database.run(
+    'UPDATE actions SET state=?, path=?, before_sha256=?, before_mode=?, after_sha256=?, updated_at=? WHERE action_id=?',
+    requireTransition(ACTION_TABLE, action.state, 'prepared'),
+    change.path,
+    change.beforeSha256,
+    change.beforeMode,
+    change.afterSha256,
+    at,
+    action.id,
+  );
+}
+
+/** Ends an action with the receipt that every repetition of its call gets. Throws `internal` if illegal. */
+export function endAction(
+  database: LedgerDatabase,
+  action: ActionRecord,
+  event: 'applied' | 'failed' | 'refused',
+  receipt: Receipt,
+  at: string,
+): void {
+  database.run(
+    'UPDATE actions SET state=?, receipt=?, updated_at=? WHERE action_id=?',
+    requireTransition(ACTION_TABLE, action.state, event),
+    canonicalJson(receipt),
+    at,
+    action.id,
+  );
+}
+
+/** Notes which content of which file a read saw, so that a later change can tell whether it is still there. */
+export function setActionObserved(
+  database: LedgerDatabase,
+  id: ActionId,
+  path: string,
+  contentSha256: string,
+): void {
+  database.run(
+    'UPDATE actions SET path=?, after_sha256=? WHERE action_id=?',
+    path,
+    contentSha256,
+    id,
+  );
+}
+
+const observedRow = z.strictObject({ after_sha256: z.string().length(64) });
+
+/** The content of `path` that the session saw or wrote last, or undefined when it never did. */
+export function findLastSeenContent(
+  database: LedgerDatabase,
+  session: SessionId,
+  path: string,
+): string | undefined {
+  return database.first(
+    observedRow,
+    `SELECT after_sha256 FROM actions WHERE session_id=? AND path=? AND state='applied' AND after_sha256 IS NOT NULL
+     ORDER BY updated_at DESC, rowid DESC LIMIT 1`,
+    session,
+    path,
+  )?.after_sha256;
+}

@@ -1,0 +1,213 @@
+import { z } from 'zod';
+import { canonicalJson, type JsonObject } from '../base/canonical-json.ts';
+import {
+  type ClaudeSessionId,
+  isClaudeSessionId,
+  isLeaseId,
+  isRunnerId,
+  isSessionId,
+  type LeaseId,
+  type RunnerId,
+  type SessionId,
+} from '../base/ids.ts';
+import { ReinsError } from '../base/reins-error.ts';
+import {
+  SESSION_STATUSES,
+  SESSION_TABLE,
+  type SessionEvent,
+  type SessionStatus,
+} from '../machine/session-machine.ts';
+import { requireTransition } from '../machine/transition-table.ts';
+import { instantColumn, jsonColumn } from './columns.ts';
+import type { LedgerDatabase } from './database.ts';
+
+export const CAPABILITY_PROFILES = ['read_only', 'direct_write', 'worktree_write'] as const;
+export type CapabilityProfile = (typeof CAPABILITY_PROFILES)[number];
+
+export const SUBAGENT_POLICIES = ['none', 'deepseek_explicit'] as const;
+export type SubagentPolicy = (typeof SUBAGENT_POLICIES)[number];
+
+/** Which process serves a session. `birth` distinguishes it from a later process with the same pid. */
+export interface RunnerRecord {
+  readonly id: RunnerId;
+  readonly pid: number;
+  readonly birth: string;
+}
+
+const lastResultSchema = z.strictObject({
+  run_id: z.string(),
+  is_error: z.boolean(),
+  text: z.string(),
+  truncated: z.boolean(),
+});
+/** How the latest finished run ended; `text` is the client's own final text, or what went wrong. */
+export type LastResult = z.infer<typeof lastResultSchema>;
+
+const launchErrorSchema = z.strictObject({ code: z.string(), message: z.string() });
+export type LaunchErrorRecord = z.infer<typeof launchErrorSchema>;
+
+const stopRequestSchema = z.strictObject({
+  request_id: z.string(),
+  reason: z.string().nullable(),
+  at: z.string(),
+});
+export type StopRequest = z.infer<typeof stopRequestSchema>;
+
+export interface SessionRecord {
+  readonly id: SessionId;
+  readonly claudeSessionId: ClaudeSessionId;
+  readonly label: string | null;
+  readonly profile: CapabilityProfile;
+  readonly subagentPolicy: SubagentPolicy;
+  readonly workingDirectory: string;
+  readonly status: SessionStatus;
+  readonly revision: number;
+  readonly leaseId: LeaseId;
+  readonly leaseSeconds: number;
+  readonly leaseExpiresAt: string;
+  readonly runner: RunnerRecord | null;
+  readonly launchError: LaunchErrorRecord | null;
+  readonly lastResult: LastResult | null;
+  readonly stopRequest: StopRequest | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+const sessionRow = z
+  .strictObject({
+    session_id: z.custom<SessionId>(isSessionId),
+    claude_session_id: z.custom<ClaudeSessionId>(isClaudeSessionId),
+    label: z.string().nullable(),
+    capability_profile: z.enum(CAPABILITY_PROFILES),
+    subagent_policy: z.enum(SUBAGENT_POLICIES),
+    working_directory: z.string(),
+    status: z.enum(SESSION_STATUSES),
+    revision: z.number().int().nonnegative(),
+    lease_id: z.custom<LeaseId>(isLeaseId),
+    lease_seconds: z.number().int().positive(),
+    lease_expires_at: instantColumn,
+    runner_id: z.custom<RunnerId>(isRunnerId).nullable(),
+    runner_pid: z.number().int().positive().nullable(),
+    runner_birth: z.string().nullable(),
+    launch_error: jsonColumn(launchErrorSchema).nullable(),
+    last_result: jsonColumn(lastResultSchema).nullable(),
+    stop_request: jsonColumn(stopRequestSchema).nullable(),
+    created_at: instantColumn,
+    updated_at: instantColumn,
+  })
+  .transform(
+    (row): SessionRecord => ({
+      id: row.session_id,
+      claudeSessionId: row.claude_session_id,
+      label: row.label,
+      profile: row.capability_profile,
+      subagentPolicy: row.subagent_policy,
+      workingDirectory: row.working_directory,
+      status: row.status,
+      revision: row.revision,
+      leaseId: row.lease_id,
+      leaseSeconds: row.lease_seconds,
+      leaseExpiresAt: row.lease_expires_at,
+      runner:
+        row.runner_id !== null && row.runner_pid !== null && row.runner_birth !== null
+          ? { id: row.runner_id, pid: row.runner_pid, birth: row.runner_birth }
+          : null,
+      launchError: row.launch_error,
+      lastResult: row.last_result,
+      stopRequest: row.stop_request,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    }),
+  );
+
+export function insertSession(
+  database: LedgerDatabase,
+  session: Omit<
+    SessionRecord,
+    'revision' | 'runner' | 'launchError' | 'lastResult' | 'stopRequest' | 'updatedAt'
+  >,
+): void {
+  database.run(
+    `INSERT INTO sessions (session_id, claude_session_id, label, capability_profile, subagent_policy,
+       working_directory, status, revision, lease_id, lease_seconds, lease_expires_at, created_at, updated_at)
+     VALUES (?,?,?,?,?,?,?,0,?,?,?,?,?)`,
+    session.id,
+    session.claudeSessionId,
+    session.label,
+    session.profile,
+    session.subagentPolicy,
+    session.workingDirectory,
+    session.status,
+    session.leaseId,
+    session.leaseSeconds,
+    session.leaseExpiresAt,
+    session.createdAt,
+    session.createdAt,
+  );
+}
+
+export function findSession(database: LedgerDatabase, id: SessionId): SessionRecord | undefined {
+  return database.first(sessionRow, 'SELECT * FROM sessions WHERE session_id=?', id);
+}
+
+/** Newest first. */
+export function listSessions(database: LedgerDatabase, limit: number): SessionRecord[] {
+  return database.all(sessionRow, 'SELECT * FROM sessions ORDER BY created_at DESC LIMIT ?', limit);
+}
+
+/** Moves a session by an event of its machine and returns the status it is in then. Throws `internal` if illegal. */
+export function moveSession(
+  database: LedgerDatabase,
+  id: SessionId,
+  event: SessionEvent,
+): SessionStatus {
+  const row = database.first(statusRow, 'SELECT status FROM sessions WHERE session_id=?', id);
+  if (row === undefined) throw new ReinsError('session_unknown', `There is no session ${id}.`);
+  const status = requireTransition(SESSION_TABLE, row.status, event);
+  database.run('UPDATE sessions SET status=? WHERE session_id=?', status, id);
+  return status;
+}
+
+const statusRow = z.strictObject({ status: z.enum(SESSION_STATUSES) });
+
+export function setSessionRunner(
+  database: LedgerDatabase,
+  id: SessionId,
+  runner: RunnerRecord | null,
+): void {
+  database.run(
+    'UPDATE sessions SET runner_id=?, runner_pid=?, runner_birth=? WHERE session_id=?',
+    runner?.id ?? null,
+    runner?.pid ?? null,
+    runner?.birth ?? null,
+    id,
+  );
+}
+
+export function setSessionLease(
+  database: LedgerDatabase,
+  id: SessionId,
+  leaseId: LeaseId,
+  expiresAt: string,
+): void {
+  database.run(
+    'UPDATE sessions SET lease_id=?, lease_expires_at=? WHERE session_id=?',
+    leaseId,
+    expiresAt,
+    id,
+  );
+}
+
+/** Sets one of the records that tell how a session's processes and runs ended; null clears it. */
+export function setSessionNote(
+  database: LedgerDatabase,
+  id: SessionId,
+  column: 'launch_error' | 'last_result' | 'stop_request',
+  value: JsonObject | null,
+): void {
+  database.run(
+    `UPDATE sessions SET ${column}=? WHERE session_id=?`,
+    value === null ? null : canonicalJson(value),
+    id,
+  );
+}

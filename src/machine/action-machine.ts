@@ -1,0 +1,27 @@
+import type { TransitionTable } from './transition-table.ts';
+
+export const ACTION_STATES = [
+  'authorized',
+  'prepared',
+  'applied',
+  'failed',
+  'refused',
+  'unknown',
+] as const;
+export type ActionState = (typeof ACTION_STATES)[number];
+
+export const ACTION_EVENTS = ['prepared', 'applied', 'failed', 'refused', 'lost_track'] as const;
+export type ActionEvent = (typeof ACTION_EVENTS)[number];
+
+/**
+ * An action that changes a file is prepared before it is applied; one that only reads goes straight from
+ * `authorized` to its end. `unknown` is left by a person's decision alone.
+ */
+export const ACTION_TABLE: TransitionTable<ActionState, ActionEvent> = {
+  authorized: { prepared: 'prepared', applied: 'applied', failed: 'failed', refused: 'refused' },
+  prepared: { applied: 'applied', failed: 'failed', lost_track: 'unknown' },
+  applied: {},
+  failed: {},
+  refused: {},
+  unknown: { applied: 'applied', failed: 'failed' },
+};

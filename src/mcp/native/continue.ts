@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { leaseId, prompt, retryKey, sessionId, toWaitMs, waitSeconds } from './parameters.ts';
+import { defineNativeTool } from './tool.ts';
+
+const WAIT_SECONDS = 30;
+
+export const continueTool = defineNativeTool({
+  name: 'native_session_continue',
+  title: 'Give a session its next prompt',
+  description:
+    'Gives a session a new prompt after its last run has ended (completed, failed, stopped, or recovered after lease_expired) and returns the next pending turn, in the same Claude Code conversation with the same profile and directory. A pending turn is answered with native_session_reply_and_wait instead; an unrelated task or another directory needs native_session_start; a lost lease native_session_recover. Starts Claude Code again on the saved conversation if it is not running; changes no file itself. Refused: a session that is still running or waiting, a stale or expired lease, a reused idempotency_key with other input.',
+  annotations: {
+    readOnlyHint: false,
+    destructiveHint: false,
+    idempotentHint: true,
+    openWorldHint: false,
+  },
+  input: z.strictObject({
+    native_session_id: sessionId,
+    lease_id: leaseId,
+    prompt: prompt('The next task or message in the same conversation.'),
+    idempotency_key: retryKey('prompt'),
+    wait_seconds: waitSeconds('the next pending turn', WAIT_SECONDS),
+  }),
+  call: (input, service) =>
+    service.continue(
+      {
+        sessionId: input.native_session_id,
+        leaseId: input.lease_id,
+        prompt: input.prompt,
+        idempotencyKey: input.idempotency_key,
+      },
+      toWaitMs(input.wait_seconds, WAIT_SECONDS),
+    ),
+});

@@ -1,0 +1,34 @@
+import type { JsonObject } from '../../base/canonical-json.ts';
+import { ReinsError } from '../../base/reins-error.ts';
+import type { NativeTool } from './tool.ts';
+
+const REFRESH = 'if the tool was listed with another schema before, refresh the connector';
+
+/** The arguments of a call, checked. Throws one sentence that names the parameter, its limit and what to do. */
+export function parseArguments(tool: NativeTool, given: JsonObject): unknown {
+  const parsed = tool.input.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const field = issue?.path.map(String).join('.') ?? '';
+  if (issue?.code === 'unrecognized_keys') {
+    const names = issue.keys.map((key) => [field, key].filter(Boolean).join('.')).join(', ');
+    throw new ReinsError(
+      'unknown_parameter',
+      `${tool.name} has no parameter ${names}; leave it out, or ${REFRESH}.`,
+    );
+  }
+  const missing = issue?.code === 'invalid_type' && valueAt(given, issue.path) === undefined;
+  throw new ReinsError(
+    'invalid_parameter',
+    missing
+      ? `${field} is required by ${tool.name} and missing; add it, or ${REFRESH}.`
+      : `${field} is refused (${issue?.message ?? 'invalid'}); correct it, or ${REFRESH}.`,
+  );
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((current, key) => {
+    if (current === null || typeof current !== 'object') return undefined;
+    return Reflect.get(current, key);
+  }, value);
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { MAX_CALLS_PER_REPLY } from '../../session/check-reply.ts';
+import { leaseId, retryKey, sessionId } from './parameters.ts';
+import { defineNativeTool } from './tool.ts';
+
+/** N9: waits on its own, with time to spare below the 50 s in which every tool answers. */
+const WAIT_MS = 40_000;
+
+export const replyAndWaitTool = defineNativeTool({
+  name: 'native_session_reply_and_wait',
+  title: 'Answer the pending turn',
+  description:
+    'Answers one pending turn and waits up to 40 s for the next one. tool_calls are authorised and carried out on this computer by the gateway, and their results come with the next turn; text alone finishes the run. Reading reaches the whole computer except protected paths; Edit and Write exist in direct_write sessions and change real files inside the working directory at once, with before-images kept. If the state comes back as running, repeat this call unchanged or use native_session_status. A new prompt after the run has ended goes through native_session_continue. Refused whole, with nothing stored: no text and no calls, more than 768 KiB, a call of an unknown tool or with invalid input, a turn that is not pending, a stale lease, a reused reply_id with other input.',
+  annotations: {
+    readOnlyHint: false,
+    destructiveHint: true,
+    idempotentHint: true,
+    openWorldHint: false,
+  },
+  input: z.strictObject({
+    native_session_id: sessionId,
+    lease_id: leaseId,
+    turn_id: z
+      .string()
+      .min(1)
+      .max(128)
+      .describe('pending_turn.turn_id of the turn being answered.'),
+    reply_id: retryKey('reply'),
+    text: z
+      .string()
+      .optional()
+      .describe('What the model says. Without tool_calls it ends the run.'),
+    tool_calls: z
+      .array(
+        z.strictObject({
+          name: z.string().min(1).max(100).describe('Tool name as in pending_turn.tools.'),
+          input: z.record(z.string(), z.json()).describe("The tool's parameters."),
+        }),
+      )
+      .max(4 * MAX_CALLS_PER_REPLY)
+      .optional()
+      .describe(
+        `Calls to carry out, at most ${MAX_CALLS_PER_REPLY}; those that change something run in the order given. Text and calls together: at most 768 KiB.`,
+      ),
+  }),
+  call: (input, service) =>
+    service.reply(
+      {
+        sessionId: input.native_session_id,
+        leaseId: input.lease_id,
+        turnId: input.turn_id,
+        replyId: input.reply_id,
+        text: input.text ?? '',
+        calls: (input.tool_calls ?? []).map((call) => ({ tool: call.name, input: call.input })),
+      },
+      WAIT_MS,
+    ),
+});

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { isSessionId, type SessionId } from '../base/ids.ts';
+import { parseJson } from '../base/parse-json.ts';
+
+/** What a gateway writes to the stdin of the runner that it starts. No secret is in it. */
+export const runnerConfigSchema = z.strictObject({
+  state_directory: z.string().startsWith('/'),
+  session_id: z.custom<SessionId>(isSessionId),
+  /** Home of the person whose computer this is: the place of the credentials that are protected. */
+  user_home: z.string().startsWith('/'),
+  claude: z.strictObject({ explicit: z.string().nullable(), path: z.string(), home: z.string() }),
+  compact_window_tokens: z.int().positive().nullable(),
+});
+export type RunnerConfig = z.infer<typeof runnerConfigSchema>;
+
+export function parseRunnerConfig(text: string): RunnerConfig {
+  return runnerConfigSchema.parse(parseJson(text));
+}

@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import {
+  isLeaseId,
+  isSessionId,
+  type LeaseId,
+  mintClaudeSessionId,
+  mintLeaseId,
+  mintRunId,
+  mintSessionId,
+  type SessionId,
+} from '../base/ids.ts';
+import { ReinsError } from '../base/reins-error.ts';
+import type { LedgerDatabase } from '../ledger/database.ts';
+import { appendEvent } from '../ledger/events.ts';
+import { findRequest, type RequestKey, recordRequest } from '../ledger/requests.ts';
+import { insertRun } from '../ledger/runs.ts';
+import { type CapabilityProfile, insertSession, type SubagentPolicy } from '../ledger/sessions.ts';
+import { leaseExpiry } from './lease.ts';
+
+export interface StartInput {
+  readonly prompt: string;
+  readonly workingDirectory: string;
+  readonly idempotencyKey: string;
+  readonly label: string | null;
+  readonly profile: CapabilityProfile;
+  readonly subagentPolicy: SubagentPolicy;
+}
+
+const outcomeSchema = z.strictObject({
+  session_id: z.custom<SessionId>(isSessionId),
+  lease_id: z.custom<LeaseId>(isLeaseId),
+});
+
+export interface StartOutcome {
+  readonly replay: boolean;
+  readonly sessionId: SessionId;
+  /** The lease that this start gave out. It may have been rotated away since. */
+  readonly leaseId: LeaseId;
+}
+
+/**
+ * Creates a session with its first prompt queued, or finds the one that the same key created before. One
+ * transaction: after a crash there is a whole session or none.
+ */
+export function createSession(
+  database: LedgerDatabase,
+  input: StartInput,
+  resolvedDirectory: string,
+  leaseSeconds: number,
+  now: Date,
+): StartOutcome {
+  const key: RequestKey = { scope: 'gateway', kind: 'start', key: input.idempotencyKey };
+  const keyed = {
+    prompt: input.prompt,
+    working_directory: input.workingDirectory,
+    session_label: input.label,
+    capability_profile: input.profile,
+    subagent_policy: input.subagentPolicy,
+  };
+  return database.transaction(() => {
+    const stored = findRequest(database, key, keyed);
+    if (stored !== undefined) {
+      const outcome = outcomeSchema.parse(stored);
+      return { replay: true, sessionId: outcome.session_id, leaseId: outcome.lease_id };
+    }
+    const at = now.toISOString();
+    const sessionId = mintSessionId();
+    const leaseId = mintLeaseId();
+    insertSession(database, {
+      id: sessionId,
+      claudeSessionId: mintClaudeSessionId(),
+      label: input.label,
+      profile: input.profile,
+      subagentPolicy: input.subagentPolicy,
+      workingDirectory: resolvedDirectory,
+      status: 'starting',
+      leaseId,
+      leaseSeconds,
+      leaseExpiresAt: leaseExpiry(now, leaseSeconds),
+      createdAt: at,
+    });
+    const runId = mintRunId();
+    insertRun(database, sessionId, runId, input.prompt, at);
+    appendEvent(
+      database,
+      sessionId,
+      'session_created',
+      {
+        capability_profile: input.profile,
+        subagent_policy: input.subagentPolicy,
+        working_directory: resolvedDirectory,
+      },
+      at,
+    );
+    appendEvent(database, sessionId, 'run_queued', { run_id: runId }, at);
+    recordRequest(database, key, keyed, { session_id: sessionId, lease_id: leaseId }, at);
+    return { replay: false, sessionId, leaseId };
+  });
+}
+
+/** What a profile or policy still lacks. Throws `feature_unavailable`; nothing is stored then. */
+export function requireAvailable(profile: CapabilityProfile, policy: SubagentPolicy): void {
+  if (policy === 'deepseek_explicit' && profile !== 'worktree_write') {
+    throw new ReinsError(
+      'invalid_parameter',
+      'subagent_policy deepseek_explicit goes with capability_profile worktree_write alone; use subagent_policy none here.',
+    );
+  }
+  if (profile === 'worktree_write') {
+    throw new ReinsError(
+      'feature_unavailable',
+      'capability_profile worktree_write is not available in this version; use direct_write on a copy or a branch that you made yourself, or read_only.',
+    );
+  }
+}

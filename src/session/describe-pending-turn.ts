@@ -1,0 +1,67 @@
+import type { Json } from '../base/canonical-json.ts';
+import type { LedgerDatabase } from '../ledger/database.ts';
+import { listRuns } from '../ledger/runs.ts';
+import type { CapabilityProfile, SessionRecord } from '../ledger/sessions.ts';
+import { findLatestTurn, type TurnMessage, type TurnPurpose } from '../ledger/turns.ts';
+
+/** A tool as a full turn describes it. */
+export interface ToolDescription {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: { readonly [key: string]: Json };
+}
+
+export type ToolCatalogue = (profile: CapabilityProfile) => readonly ToolDescription[];
+
+/** What the client has to answer. */
+export interface PendingTurn {
+  readonly turn_id: string;
+  readonly sequence: number;
+  readonly purpose: TurnPurpose;
+  readonly waiting_since: string;
+  readonly full_context: boolean;
+  readonly messages: readonly TurnMessage[];
+  readonly tools?: readonly ToolDescription[];
+}
+
+/** The pending turn, or null. In full it starts with the rules and the task and carries the tools. */
+export function describePendingTurn(
+  database: LedgerDatabase,
+  session: SessionRecord,
+  catalogue: ToolCatalogue,
+): PendingTurn | null {
+  if (session.status !== 'waiting_for_gpt') return null;
+  const turn = findLatestTurn(database, session.id);
+  if (turn?.state !== 'pending') return null;
+  const head = {
+    turn_id: turn.id,
+    sequence: turn.sequence,
+    purpose: turn.purpose,
+    waiting_since: turn.createdAt,
+    full_context: turn.fullContext,
+  };
+  if (!turn.fullContext) return { ...head, messages: turn.messages };
+  const hasTask = turn.messages.some((message) => message.kind === 'task');
+  const run = listRuns(database, session.id).find(({ id }) => id === turn.runId);
+  const task: TurnMessage[] =
+    hasTask || run === undefined ? [] : [{ kind: 'task', text: run.prompt }];
+  return {
+    ...head,
+    messages: [{ kind: 'notice', text: sessionRules(session) }, ...task, ...turn.messages],
+    tools: catalogue(session.profile),
+  };
+}
+
+function sessionRules(session: SessionRecord): string {
+  const writing =
+    session.profile === 'read_only'
+      ? 'Nothing can be changed in this session.'
+      : `Files can be changed inside ${session.workingDirectory} and nowhere else; a change takes effect at once and is kept with its before-image.`;
+  return [
+    'You are the model of this Claude Code session; no other model is asked.',
+    'Answer each pending turn with native_session_reply_and_wait: tool_calls to act (their results come with the next turn), text alone to finish the task.',
+    'Calls of one reply that change something are carried out in order; calls that only look may run side by side.',
+    `The working directory is ${session.workingDirectory}; relative paths start there. Reading reaches the whole computer except protected paths.`,
+    writing,
+  ].join(' ');
+}

@@ -1,0 +1,105 @@
+import type { RunnerId, SessionId } from '../base/ids.ts';
+import type { LedgerDatabase } from '../ledger/database.ts';
+import { appendEvent } from '../ledger/events.ts';
+import {
+  findSession,
+  type LaunchErrorRecord,
+  moveSession,
+  setSessionNote,
+  setSessionRunner,
+} from '../ledger/sessions.ts';
+import { SESSION_TABLE } from '../machine/session-machine.ts';
+import { endRun } from './end-run.ts';
+
+/** Claude Code has ended after a stop request: the session is stopped and its runner about to leave. */
+export function finishStop(database: LedgerDatabase, session: SessionId, now: Date): void {
+  const at = now.toISOString();
+  database.transaction(() => {
+    endRun(database, session, { isError: true, text: 'The session was stopped.' }, at);
+    moveSession(database, session, 'claude_ended');
+    setSessionRunner(database, session, null);
+    appendEvent(database, session, 'session_stopped', {}, at);
+  });
+}
+
+/** The lease ran out: the run ends, the conversation stays and can be continued after a recover. */
+export function expireLease(database: LedgerDatabase, session: SessionId, now: Date): void {
+  const at = now.toISOString();
+  database.transaction(() => {
+    endRun(database, session, { isError: true, text: 'The lease ran out.' }, at);
+    moveSession(database, session, 'lease_ran_out');
+    setSessionRunner(database, session, null);
+    appendEvent(database, session, 'lease_expired', {}, at);
+  });
+}
+
+/** Claude Code could not be brought to ask its first question. */
+export function failLaunch(
+  database: LedgerDatabase,
+  session: SessionId,
+  error: LaunchErrorRecord,
+  now: Date,
+): void {
+  const at = now.toISOString();
+  database.transaction(() => {
+    setSessionRunner(database, session, null);
+    if (findSession(database, session)?.status !== 'starting') return;
+    endRun(database, session, { isError: true, text: error.message }, at);
+    moveSession(database, session, 'launch_failed');
+    setSessionNote(database, session, 'launch_error', error);
+    appendEvent(
+      database,
+      session,
+      'launch_failed',
+      { code: error.code, message: error.message },
+      at,
+    );
+  });
+}
+
+/**
+ * The runner that the ledger names is provably gone. Says so, and closes what only that process could have gone on
+ * with. A session that had already ended keeps its status and only loses the runner.
+ */
+export function recordRunnerLost(
+  database: LedgerDatabase,
+  session: SessionId,
+  runner: RunnerId,
+  now: Date,
+): void {
+  const at = now.toISOString();
+  database.transaction(() => {
+    const current = findSession(database, session);
+    // Another gateway may have recorded it, or a new runner be at work by now.
+    if (current?.runner?.id !== runner) return;
+    setSessionRunner(database, session, null);
+    if (SESSION_TABLE[current.status].runner_lost !== undefined) {
+      const text =
+        'The process that ran this session is gone; the conversation is saved and native_session_continue resumes it.';
+      endRun(database, session, { isError: true, text }, at);
+      moveSession(database, session, 'runner_lost');
+    }
+    appendEvent(database, session, 'runner_lost', {}, at);
+  });
+}
+
+/** Claude Code ended without being told to. The conversation is saved up to the last answered turn. */
+export function loseClaude(
+  database: LedgerDatabase,
+  session: SessionId,
+  how: string,
+  now: Date,
+): void {
+  const at = now.toISOString();
+  database.transaction(() => {
+    const current = findSession(database, session);
+    if (current === undefined) return;
+    setSessionRunner(database, session, null);
+    if (SESSION_TABLE[current.status].run_failed !== undefined) {
+      const text = `Claude Code ${how}; the conversation is saved and native_session_continue resumes it.`;
+      endRun(database, session, { isError: true, text }, at);
+      moveSession(database, session, 'run_failed');
+    }
+    appendEvent(database, session, 'runner_lost', { how }, at);
+  });
+}

@@ -1,0 +1,257 @@
+import type { Clock } from '../base/clock.ts';
+import type { LeaseId, SessionId } from '../base/ids.ts';
+import { ReinsError } from '../base/reins-error.ts';
+import type { SessionTokens } from '../base/session-tokens.ts';
+import { findRequest } from '../ledger/requests.ts';
+import type { SessionRecord } from '../ledger/sessions.ts';
+import type { RunnerConnection } from '../wire/runner-connection.ts';
+import { checkReply, type Reply } from './check-reply.ts';
+import { createSession, requireAvailable, type StartInput } from './create-session.ts';
+import { failLaunch, finishStop, recordRunnerLost } from './end-session.ts';
+import { extendLease, requireLeaseHolder, requireLiveLease } from './lease.ts';
+import { type ContinueInput, queuePrompt } from './queue-prompt.ts';
+import { requestStop, type StopInput } from './request-stop.ts';
+import { requireSession } from './require-session.ts';
+import { resolveWorkingDirectory } from './resolve-working-directory.ts';
+import { type RecoverInput, rotateLease } from './rotate-lease.ts';
+import type { RunnerPort } from './runner-port.ts';
+import { type SessionState, type StateSources, toSessionState } from './session-state.ts';
+import { isSettled } from './settled.ts';
+
+export interface ServiceDependencies extends StateSources {
+  readonly tokens: SessionTokens;
+  readonly runners: RunnerPort;
+  readonly leaseSeconds: number;
+  readonly clock: Clock;
+}
+
+/** The six calls of a client, for any number of gateways over one state directory. Stateless between calls. */
+export interface SessionService {
+  start(input: StartInput, waitMs: number): Promise<SessionState>;
+  continue(input: ContinueInput, waitMs: number): Promise<SessionState>;
+  recover(input: RecoverInput, waitMs: number): Promise<SessionState>;
+  reply(input: ReplyCall, waitMs: number): Promise<SessionState>;
+  status(input: StatusCall, waitMs: number): Promise<SessionState>;
+  stop(input: StopInput, waitMs: number): Promise<SessionState>;
+}
+
+export interface ReplyCall extends Reply {
+  readonly sessionId: string;
+  readonly leaseId: string;
+  readonly turnId: string;
+  readonly replyId: string;
+}
+
+export interface StatusCall {
+  readonly sessionId: string;
+  readonly leaseId: string;
+}
+
+/** How often the ledger is looked at while a session has no runner to ask yet, in milliseconds. */
+const POLL_MS = 50;
+/** A start whose gateway died before it had launched a runner is taken up by a repetition after this time. */
+const ORPHANED_START_MS = 3_000;
+
+export function createSessionService(dependencies: ServiceDependencies): SessionService {
+  const { database, tokens, runners, clock } = dependencies;
+
+  /** The session with its runner looked up; a runner that is provably gone has been recorded as such. */
+  async function attach(
+    session: SessionRecord,
+  ): Promise<{ readonly session: SessionRecord; readonly runner: RunnerConnection | undefined }> {
+    if (session.runner === null) return { session, runner: undefined };
+    const found = await runners.find(session.id, session.runner);
+    switch (found.kind) {
+      case 'attached':
+        return { session, runner: found.connection };
+      case 'gone':
+        recordRunnerLost(database, session.id, session.runner.id, clock());
+        return { session: requireSession(database, session.id), runner: undefined };
+      case 'silent':
+        throw new ReinsError(
+          'runner_unreachable',
+          'The process that runs this session is alive and does not answer; repeat the call in a moment, and if that does not help, end the process on the computer.',
+        );
+    }
+  }
+
+  async function launch(session: SessionId): Promise<void> {
+    const error = await runners.launch(session);
+    if (error !== null) failLaunch(database, session, error, clock());
+  }
+
+  /** Waits until the session needs its client, at most until `deadline`. */
+  async function settle(id: SessionId, leaseId: string, deadline: number): Promise<void> {
+    const remaining = (): number => deadline - performance.now();
+    while (remaining() > 0) {
+      const { session, runner } = await attach(requireSession(database, id));
+      if (isSettled(session.status) || session.leaseId !== leaseId) return;
+      if (runner !== undefined) {
+        await waitWith(runner, leaseId, remaining());
+        if (runner.open) return;
+      } else if (isOrphanedStart(session, clock())) {
+        await launch(id);
+      }
+      await new Promise((resolve) =>
+        setTimeout(resolve, Math.min(POLL_MS, Math.max(0, remaining()))),
+      );
+    }
+  }
+
+  /** The state for the holder of `leaseId`; a lease that was rotated while the call waited sees nothing. */
+  function show(id: SessionId, leaseId: string, replay: boolean, withToken = false): SessionState {
+    const session = requireSession(database, id);
+    requireLeaseHolder(session, leaseId);
+    return toSessionState(dependencies, session, { replay, ...(withToken ? { tokens } : {}) });
+  }
+
+  return {
+    async start(input, waitMs) {
+      const deadline = performance.now() + waitMs;
+      requireAvailable(input.profile, input.subagentPolicy);
+      const directory = await resolveWorkingDirectory(input.workingDirectory, input.profile);
+      const outcome = createSession(database, input, directory, dependencies.leaseSeconds, clock());
+      if (!outcome.replay) await launch(outcome.sessionId);
+      await settle(outcome.sessionId, outcome.leaseId, deadline);
+      return show(outcome.sessionId, outcome.leaseId, outcome.replay, true);
+    },
+
+    async continue(input, waitMs) {
+      const deadline = performance.now() + waitMs;
+      const { session, runner } = await attach(requireSession(database, input.sessionId));
+      const outcome =
+        runner === undefined
+          ? queuePrompt(database, input, clock())
+          : await runner.call({
+              method: 'continue',
+              lease_id: input.leaseId,
+              prompt: input.prompt,
+              idempotency_key: input.idempotencyKey,
+            });
+      if (runner === undefined && !outcome.replay) await launch(session.id);
+      await settle(session.id, input.leaseId, deadline);
+      return show(session.id, input.leaseId, outcome.replay);
+    },
+
+    async recover(input, waitMs) {
+      const deadline = performance.now() + waitMs;
+      const outcome = rotateLease(database, tokens, input, clock());
+      const { session, runner } = await attach(requireSession(database, input.sessionId));
+      await runner?.call({ method: 'refresh' });
+      await settle(session.id, outcome.leaseId, deadline);
+      return show(session.id, outcome.leaseId, outcome.replay, true);
+    },
+
+    async reply(input, waitMs) {
+      const deadline = performance.now() + waitMs;
+      checkReply(input, () => {});
+      const { session, runner } = await attach(requireSession(database, input.sessionId));
+      const outcome =
+        runner === undefined
+          ? findStoredReply(dependencies, session, input)
+          : await runner.call({
+              method: 'reply',
+              lease_id: input.leaseId,
+              turn_id: input.turnId,
+              reply_id: input.replyId,
+              text: input.text,
+              calls: input.calls.map((call) => ({ ...call })),
+            });
+      await settle(session.id, input.leaseId, deadline);
+      return show(session.id, input.leaseId, outcome.replay);
+    },
+
+    async status(input, waitMs) {
+      const deadline = performance.now() + waitMs;
+      const { session } = await attach(requireSession(database, input.sessionId));
+      touchLease(dependencies, session.id, input.leaseId);
+      await settle(session.id, input.leaseId, deadline);
+      return show(session.id, input.leaseId, false);
+    },
+
+    async stop(input, waitMs) {
+      const deadline = performance.now() + waitMs;
+      const { session, runner } = await attach(requireSession(database, input.sessionId));
+      const outcome =
+        runner === undefined
+          ? stopWithoutRunner(dependencies, input)
+          : await runner.call({
+              method: 'stop',
+              lease_id: input.leaseId,
+              request_id: input.requestId,
+              reason: input.reason,
+            });
+      await settle(session.id, input.leaseId, deadline);
+      return show(session.id, input.leaseId, outcome.replay);
+    },
+  };
+}
+
+/** A runner that leaves while somebody waits is looked up again by the caller, and what it left is in the ledger. */
+async function waitWith(
+  runner: RunnerConnection,
+  leaseId: LeaseId | string,
+  ms: number,
+): Promise<void> {
+  try {
+    await runner.call({ method: 'wait', lease_id: leaseId, timeout_ms: Math.ceil(ms) });
+  } catch (error) {
+    if (!(error instanceof ReinsError) || error.code !== 'runner_unreachable') throw error;
+  }
+}
+
+function isOrphanedStart(session: SessionRecord, now: Date): boolean {
+  return (
+    session.status === 'starting' &&
+    session.runner === null &&
+    now.getTime() - Date.parse(session.updatedAt) > ORPHANED_START_MS
+  );
+}
+
+function touchLease(dependencies: ServiceDependencies, id: SessionId, leaseId: string): void {
+  const { database, clock } = dependencies;
+  database.transaction(() => {
+    const session = requireSession(database, id);
+    requireLeaseHolder(session, leaseId);
+    const now = clock();
+    const live = session.leaseExpiresAt > now.toISOString() && session.status !== 'lease_expired';
+    if (live) extendLease(database, session, now);
+  });
+}
+
+/** Without a runner no reply can be delivered; one that was accepted before its runner went away is still known. */
+function findStoredReply(
+  dependencies: ServiceDependencies,
+  session: SessionRecord,
+  input: ReplyCall,
+): { readonly replay: boolean } {
+  const { database, clock } = dependencies;
+  const stored = findRequest(
+    database,
+    { scope: session.id, kind: 'reply', key: input.replyId },
+    {
+      turn_id: input.turnId,
+      text: input.text,
+      tool_calls: input.calls.map(({ tool, input: args }) => ({ tool, input: args })),
+    },
+  );
+  requireLiveLease(session, input.leaseId, clock());
+  if (stored !== undefined) return { replay: true };
+  throw new ReinsError(
+    'session_not_running',
+    `The session is ${session.status} and no process waits for a reply; call native_session_continue with a prompt to go on in the same conversation.`,
+  );
+}
+
+function stopWithoutRunner(
+  dependencies: ServiceDependencies,
+  input: StopInput,
+): { readonly replay: boolean } {
+  const { database, clock } = dependencies;
+  return database.transaction(() => {
+    const outcome = requestStop(database, input, clock());
+    const session = requireSession(database, input.sessionId);
+    if (session.status === 'stopping') finishStop(database, session.id, clock());
+    return outcome;
+  });
+}

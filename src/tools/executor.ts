@@ -1,0 +1,148 @@
+import { canonicalJson, type JsonObject } from '../base/canonical-json.ts';
+import type { Clock } from '../base/clock.ts';
+import { isToolUseId, type SessionId } from '../base/ids.ts';
+import { ReinsError, type ToolErrorCode } from '../base/reins-error.ts';
+import { sha256 } from '../base/sha256.ts';
+import { truncateText } from '../base/truncate-text.ts';
+import { type ActionRecord, findActionByToolUse, type Receipt } from '../ledger/actions.ts';
+import type { LedgerDatabase } from '../ledger/database.ts';
+import { appendEvent } from '../ledger/events.ts';
+import { changeFile } from './change-file.ts';
+import { MAX_RECEIPT_TEXT_BYTES } from './receipt-limit.ts';
+import { settleAction } from './settle-action.ts';
+import type { Tool, ToolContext } from './tool.ts';
+
+export interface ExecutorOptions {
+  readonly database: LedgerDatabase;
+  readonly session: SessionId;
+  readonly tools: readonly Tool[];
+  readonly context: ToolContext;
+  readonly clock: Clock;
+  /** Told after each change to the ledger. */
+  onChange(): void;
+}
+
+/** A call as it arrives from Claude Code. Nothing in it is trusted. */
+export interface ExecutorCall {
+  readonly tool: string;
+  readonly input: JsonObject;
+  readonly toolUseId: string | undefined;
+}
+
+/** Carries out authorised actions, each at most once. */
+export interface Executor {
+  execute(call: ExecutorCall): Promise<Receipt>;
+}
+
+/**
+ * Only a call that matches an authorised action in tool-use id, tool and arguments runs. A call that was carried out
+ * before gets the stored receipt; one that is under way is waited for; anything else is refused and recorded.
+ */
+export function createExecutor(options: ExecutorOptions): Executor {
+  const underWay = new Map<string, Promise<Receipt>>();
+  return {
+    async execute(call) {
+      const action = findAuthorized(options, call);
+      if (action === undefined) return refuseStray(options, call);
+      if (action.receipt !== null) return action.receipt;
+      const running = underWay.get(action.id);
+      if (running !== undefined) return running;
+      const work = run(options, action).finally(() => underWay.delete(action.id));
+      underWay.set(action.id, work);
+      return work;
+    },
+  };
+}
+
+function findAuthorized(options: ExecutorOptions, call: ExecutorCall): ActionRecord | undefined {
+  if (!isToolUseId(call.toolUseId)) return undefined;
+  const action = findActionByToolUse(options.database, options.session, call.toolUseId);
+  const matches =
+    action !== undefined &&
+    action.tool === call.tool &&
+    action.inputSha256 === sha256(canonicalJson(call.input));
+  return matches ? action : undefined;
+}
+
+async function run(options: ExecutorOptions, action: ActionRecord): Promise<Receipt> {
+  const { tools, context } = options;
+  const tool = tools.find(({ name }) => name === action.tool);
+  try {
+    if (tool === undefined || action.state !== 'authorized') {
+      throw new ReinsError(
+        'not_authorized',
+        `The call is ${action.state} and cannot be carried out now; look at the session's timeline.`,
+      );
+    }
+    if (tool.kind === 'change') {
+      return await changeFile(options, action, await tool.prepare(action.input, context));
+    }
+    const observation = await tool.execute(action.input, context);
+    const receipt = limitReceipt({
+      text: observation.text,
+      is_error: false,
+      truncated: observation.truncated,
+      code: null,
+    });
+    settleAction(options, action, 'applied', receipt, observation.seen);
+    return receipt;
+  } catch (error) {
+    const receipt = toErrorReceipt(error);
+    settleAction(options, action, 'failed', receipt);
+    return receipt;
+  }
+}
+
+/** A stray call is an error result for the model, and an event for whoever reads the timeline. */
+function refuseStray(options: ExecutorOptions, call: ExecutorCall): Receipt {
+  const { database, session, clock } = options;
+  database.transaction(() => {
+    appendEvent(
+      database,
+      session,
+      'stray_call_refused',
+      {
+        tool: call.tool.slice(0, 100),
+        tool_use_id: call.toolUseId?.slice(0, 100) ?? null,
+        input_sha256: sha256(canonicalJson(call.input)),
+      },
+      clock().toISOString(),
+    );
+  });
+  options.onChange();
+  return errorReceipt(
+    'not_authorized',
+    'This call matches no authorised action and was not carried out.',
+  );
+}
+
+function limitReceipt(receipt: Receipt): Receipt {
+  const text = truncateText(receipt.text, MAX_RECEIPT_TEXT_BYTES);
+  if (text.length === receipt.text.length) return receipt;
+  const note = '\n[cut here: an answer is at most 48 KiB; ask for less at a time]';
+  return {
+    ...receipt,
+    text: truncateText(text, MAX_RECEIPT_TEXT_BYTES - note.length) + note,
+    truncated: true,
+  };
+}
+
+function errorReceipt(code: ToolErrorCode | 'internal' | 'storage_failed', text: string): Receipt {
+  return { text: `${code}: ${text}`, is_error: true, truncated: false, code };
+}
+
+/** An error that is not ours tells nothing of this machine's insides to the model. */
+function toErrorReceipt(error: unknown): Receipt {
+  if (error instanceof ReinsError) {
+    return limitReceipt({
+      text: `${error.code}: ${error.message}`,
+      is_error: true,
+      truncated: false,
+      code: error.code,
+    });
+  }
+  return errorReceipt(
+    'internal',
+    'The tool failed in a way that it does not know; try another way.',
+  );
+}

@@ -1,0 +1,57 @@
+import { rgPath } from '@vscode/ripgrep';
+import { ReinsError } from '../base/reins-error.ts';
+import { type StreamEnd, streamRecords } from '../process/stream-records.ts';
+
+/** How long one search may run; what was found until then is returned and marked. Milliseconds. */
+const SEARCH_TIME_MS = 20_000;
+/** A path is at most 4,096 bytes, and a shown line is cut by ripgrep itself. */
+const MAX_RECORD_BYTES = 64 * 1024;
+
+/** The same walk for every search: everything but .git, whatever ignore files say, and no symbolic link. */
+export const WALK_FLAGS: readonly string[] = [
+  '--no-config',
+  '--no-ignore',
+  '--hidden',
+  '--no-follow',
+  '--glob=!.git',
+  '--color=never',
+];
+
+/**
+ * Runs ripgrep and hands its output over record by record. It starts no other program and reads no configuration.
+ * Throws `search_failed` only when it could not do its work at all; an unreadable directory is no such reason.
+ */
+export async function runRipgrep(
+  args: readonly string[],
+  separator: '\n' | '\0',
+  onRecord: (record: Buffer) => boolean,
+): Promise<StreamEnd> {
+  const end = await streamRecords(
+    { file: rgPath, args: [...WALK_FLAGS, ...args], cwd: '/', env: {} },
+    {
+      timeoutMs: SEARCH_TIME_MS,
+      maxRecordBytes: MAX_RECORD_BYTES,
+      separator: separator.charCodeAt(0),
+    },
+    onRecord,
+  );
+  if (end.ended === 'not_started') {
+    throw new ReinsError(
+      'search_failed',
+      'ripgrep could not be started; reinstall Reins with "npm ci".',
+    );
+  }
+  return end;
+}
+
+/** What kept a search from being complete, as a note for the reader; undefined when nothing did. */
+export function describeGaps(end: StreamEnd): string | undefined {
+  const gaps: string[] = [];
+  if (end.ended === 'timeout')
+    gaps.push(
+      `stopped after ${SEARCH_TIME_MS / 1000} s, so results are incomplete; name a smaller directory`,
+    );
+  const unreadable = end.stderr.split('\n').filter((line) => line.includes('(os error')).length;
+  if (unreadable > 0) gaps.push(`${unreadable} entries could not be read`);
+  return gaps.length === 0 ? undefined : gaps.join('; ');
+}

@@ -1,0 +1,49 @@
+import type { Clock } from '../base/clock.ts';
+import type { SessionId } from '../base/ids.ts';
+import { sha256 } from '../base/sha256.ts';
+import {
+  type ActionRecord,
+  endAction,
+  type Receipt,
+  setActionObserved,
+} from '../ledger/actions.ts';
+import type { LedgerDatabase } from '../ledger/database.ts';
+import { appendEvent } from '../ledger/events.ts';
+
+export interface SettleOptions {
+  readonly database: LedgerDatabase;
+  readonly session: SessionId;
+  readonly clock: Clock;
+  onChange(): void;
+}
+
+/** Ends an action durably. Only after this may its receipt be shown to anybody. */
+export function settleAction(
+  options: SettleOptions,
+  action: ActionRecord,
+  event: 'applied' | 'failed',
+  receipt: Receipt,
+  seen?: { readonly path: string; readonly sha256: string },
+): void {
+  const { database, session } = options;
+  const at = options.clock().toISOString();
+  database.transaction(() => {
+    if (seen !== undefined) setActionObserved(database, action.id, seen.path, seen.sha256);
+    endAction(database, action, event, receipt, at);
+    appendEvent(
+      database,
+      session,
+      event === 'applied' ? 'action_applied' : 'action_failed',
+      {
+        action_id: action.id,
+        tool: action.tool,
+        code: receipt.code,
+        path: seen?.path ?? action.path,
+        after_sha256: seen?.sha256 ?? action.afterSha256,
+        receipt_sha256: sha256(receipt.text),
+      },
+      at,
+    );
+  });
+  options.onChange();
+}

@@ -1,0 +1,71 @@
+import type { z } from 'zod';
+import type { PathProtection } from '../confine/path-protection.ts';
+
+/** What a tool may know of its session. */
+export interface ToolContext {
+  /** Where relative paths start. Absolute and free of symbolic links. */
+  readonly workingDirectory: string;
+  /** The only place where files may be changed; null in a session that only reads. */
+  readonly writeRoot: string | null;
+  readonly protection: PathProtection;
+  /** SHA-256 of the content of `path` that this session saw or wrote last. */
+  lastSeen(path: string): string | undefined;
+}
+
+/** What a tool has to say, within the limit of a receipt. */
+export interface ToolAnswer {
+  readonly text: string;
+  readonly truncated: boolean;
+}
+
+/** A look at something. `seen` names the file and the content that were looked at, when it was one whole file. */
+export interface Observation extends ToolAnswer {
+  readonly seen?: { readonly path: string; readonly sha256: string };
+}
+
+/** A file as it is and as it is to become. Nothing has been changed yet. */
+export interface FileChange {
+  readonly path: string;
+  /** Null when the file does not exist yet. */
+  readonly before: { readonly bytes: Buffer; readonly mode: number } | null;
+  readonly after: Buffer;
+  /** What to answer once the change is on disk. */
+  readonly answer: ToolAnswer;
+}
+
+interface ToolBase<Input> {
+  readonly name: string;
+  readonly description: string;
+  readonly input: z.ZodType<Input>;
+}
+
+/** A tool that looks; several may run at once. */
+export interface ObservingTool<Input = unknown> extends ToolBase<Input> {
+  readonly kind: 'observe';
+  execute(input: Input, context: ToolContext): Promise<Observation>;
+}
+
+/** A tool that changes one file; the executor does the changing, so that every tool does it the same way. */
+export interface ChangingTool<Input = unknown> extends ToolBase<Input> {
+  readonly kind: 'change';
+  prepare(input: Input, context: ToolContext): Promise<FileChange>;
+}
+
+/** A tool behind one face, its input already tied to its schema. */
+export type Tool = ObservingTool | ChangingTool;
+
+export function defineObservingTool<Input>(tool: Omit<ObservingTool<Input>, 'kind'>): Tool {
+  return {
+    ...tool,
+    kind: 'observe',
+    execute: (input, context) => tool.execute(tool.input.parse(input), context),
+  };
+}
+
+export function defineChangingTool<Input>(tool: Omit<ChangingTool<Input>, 'kind'>): Tool {
+  return {
+    ...tool,
+    kind: 'change',
+    prepare: (input, context) => tool.prepare(tool.input.parse(input), context),
+  };
+}
