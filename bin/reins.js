@@ -1,5 +1,11 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+
+// A gateway waits most of its life and its work is parsing and sockets, which are native: code that is never
+// optimised costs it nothing that a client would notice and saves about a tenth of its memory.
+setFlagsFromString('--optimize-for-size');
+setFlagsFromString('--no-opt');
 
 const entry = new URL('../dist/reins.js', import.meta.url);
 if (!existsSync(entry)) {

@@ -21,7 +21,8 @@ await build({
   platform: 'node',
   target: 'node20.19',
   sourcemap: 'linked',
-  minifySyntax: true,
+  minify: true,
+  keepNames: true,
   external: ['libsql', '@vscode/ripgrep', '@modelcontextprotocol/client'],
   // Some bundled CommonJS dependencies call require(); an ES module has none of its own.
   banner: {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseJson } from '../base/parse-json.ts';
 
 /** Blocks that carry something for the client; every other type is kept as `other`. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseJson } from '../base/parse-json.ts';
 
 const initSchema = z.looseObject({

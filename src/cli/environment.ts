@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ReinsError } from '../base/reins-error.ts';
 import { locateStateDirectory } from '../base/state-directory.ts';
 import { type ClaudeSearch, toClaudeSearch } from '../claude/find-claude.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { sha256 } from '../base/sha256.ts';
 import type { LedgerDatabase } from './database.ts';
 

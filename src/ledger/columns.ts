@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Json, jsonSchema, parseJson } from '../base/parse-json.ts';
 
 /** A column that holds a JSON text of the given shape. */

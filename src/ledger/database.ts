@@ -1,5 +1,5 @@
 import Database from 'libsql';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { ReinsError } from '../base/reins-error.ts';
 
 /** What SQLite takes as a bound value here. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { canonicalJson, type JsonObject } from '../base/canonical-json.ts';
 import type { SessionId } from '../base/ids.ts';
 import { sha256 } from '../base/sha256.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ReinsError } from '../base/reins-error.ts';
 import type { LedgerDatabase } from './database.ts';
 

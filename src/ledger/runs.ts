@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isRunId, type RunId, type SessionId } from '../base/ids.ts';
 import { RUN_STATES, RUN_TABLE, type RunEvent, type RunState } from '../machine/run-machine.ts';
 import { requireTransition } from '../machine/transition-table.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isRunId, isTurnId, type RunId, type SessionId, type TurnId } from '../base/ids.ts';
 import { requireTransition } from '../machine/transition-table.ts';
 import {

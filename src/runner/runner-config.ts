@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isSessionId, type SessionId } from '../base/ids.ts';
 import { parseJson } from '../base/parse-json.ts';
 

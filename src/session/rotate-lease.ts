@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isLeaseId, type LeaseId, mintLeaseId } from '../base/ids.ts';
 import { ReinsError } from '../base/reins-error.ts';
 import { type SessionTokens, secretsEqual } from '../base/session-tokens.ts';

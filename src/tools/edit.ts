@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ReinsError } from '../base/reins-error.ts';
 import { joinBom, requireText, splitBom } from './decode-text.ts';
 import { normalizeLineEndings } from './line-endings.ts';

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { comparePaths } from './compare-paths.ts';
 import { openDirectory } from './open-verified.ts';
 import { MAX_RECEIPT_TEXT_BYTES } from './receipt-limit.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ReinsError } from '../base/reins-error.ts';
 import { sha256 } from '../base/sha256.ts';
 import { requireText, splitBom } from './decode-text.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { canonicalJson, type Json } from '../base/canonical-json.ts';
 import { parseJson } from '../base/parse-json.ts';
 import { ReinsError } from '../base/reins-error.ts';

@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { comparePaths } from './compare-paths.ts';
 import { openDirectory, openRegularFile } from './open-verified.ts';
 import { MAX_RECEIPT_TEXT_BYTES } from './receipt-limit.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonObject } from '../base/canonical-json.ts';
 import { ReinsError } from '../base/reins-error.ts';
 import type { CapabilityProfile } from '../ledger/sessions.ts';

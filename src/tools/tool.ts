@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { PathProtection } from '../confine/path-protection.ts';
 
 /** What a tool may know of its session. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A string that UTF-8 can carry: half of a surrogate pair would silently become another character on disk. */
 export const wellFormedText = z

@@ -1,5 +1,5 @@
 import { lstat } from 'node:fs/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ReinsError } from '../base/reins-error.ts';
 import { joinBom, splitBom } from './decode-text.ts';
 import { uniformLineEnding, withLineEnding } from './line-endings.ts';

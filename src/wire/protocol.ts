@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isRunnerId, type RunnerId } from '../base/ids.ts';
 
 /** Raised with every change that an older peer would misread. A gateway refuses a runner of another version. */

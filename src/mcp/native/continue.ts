@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { leaseId, prompt, retryKey, sessionId, toWaitMs, waitSeconds } from './parameters.ts';
 import { defineNativeTool } from './tool.ts';
 
@@ -8,7 +8,7 @@ export const continueTool = defineNativeTool({
   name: 'native_session_continue',
   title: 'Give a session its next prompt',
   description:
-    'Gives a session a new prompt after its last run has ended (completed, failed, stopped, or recovered after lease_expired) and returns the next pending turn, in the same Claude Code conversation with the same profile and directory. A pending turn is answered with native_session_reply_and_wait instead; an unrelated task or another directory needs native_session_start; a lost lease native_session_recover. Starts Claude Code again on the saved conversation if it is not running; changes no file itself. Refused: a session that is still running or waiting, a stale or expired lease, a reused idempotency_key with other input.',
+    'Gives a session its next prompt after a run has ended (completed, failed, stopped) and returns the pending turn: same conversation, profile and directory. A pending turn is answered with native_session_reply_and_wait instead; another directory or an unrelated task takes native_session_start; a lost or expired lease native_session_recover first. Starts Claude Code again if it is not running; changes no file itself. Refused while a run is under way.',
   annotations: {
     readOnlyHint: false,
     destructiveHint: false,

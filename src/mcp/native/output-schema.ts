@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../base/canonical-json.ts';
 
-const nullable = (type: string): JsonObject => ({ type: [type, 'null'] });
+/** A value or null. The type is left out: the list of tools goes into every client's context, six times over. */
+const ANY: JsonObject = {};
 
 /**
  * N4: the shape of every structured result. A refused call has the same keys, all null but for `error`, because
@@ -10,27 +11,27 @@ const ALWAYS: { [name: string]: JsonObject } = {
   route: { const: 'chatgpt-main' },
   fallback: { const: 'none' },
   replay: { type: 'boolean' },
-  status: nullable('string'),
-  native_session_id: nullable('string'),
-  claude_session_id: nullable('string'),
-  lease_id: nullable('string'),
-  lease_expires_at: nullable('string'),
-  revision: nullable('integer'),
-  session_label: nullable('string'),
-  capability_profile: nullable('string'),
-  subagent_policy: nullable('string'),
-  working_directory: nullable('string'),
-  source_directory: nullable('string'),
-  workspace: nullable('object'),
-  runtime_attached: nullable('boolean'),
-  recovery_required: nullable('boolean'),
-  network_boundary: nullable('object'),
-  current_run: nullable('object'),
-  pending_turn: nullable('object'),
-  skill_snapshot: nullable('object'),
-  deepseek_route: nullable('string'),
+  status: ANY,
+  native_session_id: ANY,
+  claude_session_id: ANY,
+  lease_id: ANY,
+  lease_expires_at: ANY,
+  revision: ANY,
+  session_label: ANY,
+  capability_profile: ANY,
+  subagent_policy: ANY,
+  working_directory: ANY,
+  source_directory: ANY,
+  workspace: ANY,
+  runtime_attached: ANY,
+  recovery_required: ANY,
+  network_boundary: ANY,
+  current_run: ANY,
+  pending_turn: ANY,
+  skill_snapshot: ANY,
+  deepseek_route: ANY,
   deepseek_subsessions: { type: 'array' },
-  active_deepseek_subsession_id: nullable('string'),
+  active_deepseek_subsession_id: ANY,
 };
 
 const SOMETIMES: { [name: string]: JsonObject } = {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Longest prompt, in UTF-16 units: a task with its material, not a data set. */
 const MAX_PROMPT_LENGTH = 256 * 1024;
@@ -6,23 +6,24 @@ const MAX_KEY_LENGTH = 200;
 /** Clients such as ChatGPT end a call at about 60 s; N9 allows 50, and the answer itself needs a moment. */
 export const MAX_WAIT_MS = 48_000;
 
-const text = (max: number): z.ZodString => z.string().min(1).max(max);
+const text = (max: number): z.ZodString => z.string().max(max);
 
-export const sessionId = text(128).describe('Session id that native_session_start returned.');
+export const sessionId = text(128).describe('From native_session_start.');
 export const leaseId = text(128).describe(
-  'Current lease id of the session, from native_session_start or, after a recovery, native_session_recover.',
+  'Current lease, from native_session_start or the latest native_session_recover.',
 );
 export const prompt = (what: string): z.ZodType<string> =>
   text(MAX_PROMPT_LENGTH)
+    .refine((value) => value.trim() !== '', 'is empty')
     .refine((value) => value.isWellFormed(), 'has half of a surrogate pair')
     .describe(what);
 
 /** A key of the caller's choice: the same key with the same input gives the stored outcome and does nothing twice. */
 export const retryKey = (of: string): z.ZodType<string> =>
   text(MAX_KEY_LENGTH)
-    .refine((key) => !key.includes('\0'), 'has a zero byte')
+    .refine((key) => key !== '' && !key.includes('\0'), 'is empty or has a zero byte')
     .describe(
-      `Stable id for this ${of}, chosen by the caller. A retry with the same id and input does nothing twice; other input with the same id is refused.`,
+      `Stable id of the caller for this ${of}: a retry with the same id and input does nothing twice, other input is refused.`,
     );
 
 export const waitSeconds = (forWhat: string, byDefault: number): z.ZodType<number | undefined> =>
@@ -31,7 +32,7 @@ export const waitSeconds = (forWhat: string, byDefault: number): z.ZodType<numbe
     .min(0)
     .max(50)
     .optional()
-    .describe(`Seconds to wait for ${forWhat}, 0 to 50. Default ${byDefault}.`);
+    .describe(`Seconds to wait for ${forWhat}. Default ${byDefault}.`);
 
 export function toWaitMs(seconds: number | undefined, byDefault: number): number {
   return Math.min((seconds ?? byDefault) * 1000, MAX_WAIT_MS);

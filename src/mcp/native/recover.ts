@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { retryKey, sessionId, toWaitMs, waitSeconds } from './parameters.ts';
 import { defineNativeTool } from './tool.ts';
 
@@ -6,7 +6,7 @@ export const recoverTool = defineNativeTool({
   name: 'native_session_recover',
   title: 'Take a session over with its recovery token',
   description:
-    'Reconnects to an existing session with its recovery token: gives a new lease, ends the old one at once, verifies the process that runs the session and shows the pending turn in full (task, rules, tools). For a new conversation that takes a session over, a lost or expired lease, or after a restart of the gateway. With a lease that works, native_session_status shows the state without rotating anything; a new prompt goes through native_session_continue. Runs no action and repeats none; if the process is gone that is said, and native_session_continue resumes the saved conversation. Refused: a wrong token, or a recovery_id whose lease was rotated since.',
+    'Takes a session over with its recovery token: gives a new lease, ends the old one at once and shows the pending turn in full (task, rules, tools). For a new conversation, or a lost or expired lease. With a working lease native_session_status shows the state without rotating it. Repeats no action; if the process is gone that is said, and native_session_continue resumes the saved conversation.',
   annotations: {
     readOnlyHint: false,
     destructiveHint: false,
@@ -15,11 +15,7 @@ export const recoverTool = defineNativeTool({
   },
   input: z.strictObject({
     native_session_id: sessionId,
-    recovery_token: z
-      .string()
-      .min(1)
-      .max(128)
-      .describe('Token that native_session_start returned with the session.'),
+    recovery_token: z.string().max(128).describe('From native_session_start.'),
     recovery_id: retryKey('recovery'),
     wait_seconds: waitSeconds('a pending turn or another settled state', 0),
   }),

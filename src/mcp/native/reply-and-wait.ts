@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { MAX_CALLS_PER_REPLY } from '../../session/check-reply.ts';
 import { leaseId, retryKey, sessionId } from './parameters.ts';
 import { defineNativeTool } from './tool.ts';
@@ -10,7 +10,7 @@ export const replyAndWaitTool = defineNativeTool({
   name: 'native_session_reply_and_wait',
   title: 'Answer the pending turn',
   description:
-    'Answers one pending turn and waits up to 40 s for the next one. tool_calls are authorised and carried out on this computer by the gateway, and their results come with the next turn; text alone finishes the run. Reading reaches the whole computer except protected paths; Edit and Write exist in direct_write sessions and change real files inside the working directory at once, with before-images kept. If the state comes back as running, repeat this call unchanged or use native_session_status. A new prompt after the run has ended goes through native_session_continue. Refused whole, with nothing stored: no text and no calls, more than 768 KiB, a call of an unknown tool or with invalid input, a turn that is not pending, a stale lease, a reused reply_id with other input.',
+    'Answers one pending turn and waits up to 40 s for the next. tool_calls are carried out on this computer and their results come with the next turn; text alone finishes the run. Reading reaches the whole computer except protected paths; in direct_write sessions Edit and Write change real files inside working_directory at once, with before-images kept. When the state comes back as running, the same call again or native_session_status picks it up. A new prompt after the run goes through native_session_continue. Refused whole, nothing stored: an empty reply, over 768 KiB, an unknown or invalid call, a turn that is not pending.',
   annotations: {
     readOnlyHint: false,
     destructiveHint: true,
@@ -20,11 +20,7 @@ export const replyAndWaitTool = defineNativeTool({
   input: z.strictObject({
     native_session_id: sessionId,
     lease_id: leaseId,
-    turn_id: z
-      .string()
-      .min(1)
-      .max(128)
-      .describe('pending_turn.turn_id of the turn being answered.'),
+    turn_id: z.string().max(128).describe('pending_turn.turn_id of the turn being answered.'),
     reply_id: retryKey('reply'),
     text: z
       .string()
@@ -33,14 +29,17 @@ export const replyAndWaitTool = defineNativeTool({
     tool_calls: z
       .array(
         z.strictObject({
-          name: z.string().min(1).max(100).describe('Tool name as in pending_turn.tools.'),
-          input: z.record(z.string(), z.json()).describe("The tool's parameters."),
+          name: z.string().max(100).describe('Tool name as in pending_turn.tools.'),
+          input: z
+            .looseObject({})
+            .describe("The tool's parameters.")
+            .pipe(z.record(z.string(), z.json())),
         }),
       )
       .max(4 * MAX_CALLS_PER_REPLY)
       .optional()
       .describe(
-        `Calls to carry out, at most ${MAX_CALLS_PER_REPLY}; those that change something run in the order given. Text and calls together: at most 768 KiB.`,
+        `Calls to carry out, at most ${MAX_CALLS_PER_REPLY}, changes in the order given. Text and calls: at most 768 KiB.`,
       ),
   }),
   call: (input, service) =>

@@ -5,7 +5,7 @@ import {
   Server,
   type Tool,
 } from '@modelcontextprotocol/server';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonObject } from '../../base/canonical-json.ts';
 import type { Log } from '../../base/log.ts';
 import { ReinsError } from '../../base/reins-error.ts';

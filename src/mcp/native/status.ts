@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { leaseId, sessionId, toWaitMs, waitSeconds } from './parameters.ts';
 import { defineNativeTool } from './tool.ts';
 
@@ -6,7 +6,7 @@ export const statusTool = defineNativeTool({
   name: 'native_session_status',
   title: 'Look at a session',
   description:
-    'Shows the state of a session, with its pending turn and last result, and with wait_seconds waits until the session needs its client. Asks no model, advances nothing, changes no file; an accepted call only extends the lease. Use it after a call that came back as starting or running. It gives no answer to a turn (native_session_reply_and_wait), no prompt (native_session_continue) and no new lease (native_session_recover). Refused: a lease that another client has taken over.',
+    'Shows the state of a session with its pending turn and last result; wait_seconds waits until the session needs its client. Asks no model and advances nothing; it only extends the lease. For a call that came back as starting or running. Turns are answered with native_session_reply_and_wait, prompts given with native_session_continue, new leases with native_session_recover.',
   annotations: {
     readOnlyHint: true,
     destructiveHint: false,

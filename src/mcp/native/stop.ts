@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { leaseId, MAX_WAIT_MS, retryKey, sessionId } from './parameters.ts';
 import { defineNativeTool } from './tool.ts';
 
@@ -6,7 +6,7 @@ export const stopTool = defineNativeTool({
   name: 'native_session_stop',
   title: 'Stop a session',
   description:
-    'Ends the processes of a session, abandons its pending turn and keeps conversation, timeline, before-images and every changed file. Use it when the work is done or has to end at once; a run that completed needs no stop to get a next prompt (native_session_continue). A stopped session can be continued later with native_session_continue. Undoes nothing. Refused: a lease that another client has taken over, a reused request_id with another reason.',
+    'Ends the processes of a session and abandons its pending turn; conversation, timeline and every changed file stay, nothing is undone. For work that is done or has to end at once. A completed run needs no stop before its next prompt, and a stopped session can go on with native_session_continue.',
   annotations: {
     readOnlyHint: false,
     destructiveHint: true,

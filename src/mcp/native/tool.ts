@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { SessionService } from '../../session/session-service.ts';
 import type { SessionState } from '../../session/session-state.ts';
 

@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A home directory, a state directory and a project that belong to one test alone. */
+export interface TestHome {
+  readonly root: string;
+  readonly project: string;
+  readonly state: string;
+  /** The whole environment for processes under test: built from nothing. */
+  readonly env: Record<string, string>;
+  /** Ends every process that was started in this home and removes it. Fails when one had been left. */
+  dispose(): Promise<void>;
+}
+
+export function createTestHome(extra: Record<string, string> = {}): TestHome {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'reins-test-')));
+  const project = join(root, 'project');
+  const state = join(root, 'state');
+  mkdirSync(project);
+  return {
+    root,
+    project,
+    state,
+    env: {
+      HOME: root,
+      PATH: '/usr/bin:/bin',
+      LANG: 'C.UTF-8',
+      REINS_STATE_DIR: state,
+      ...extra,
+    },
+    async dispose() {
+      await endProcessesOf(root);
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Every process whose environment or command line names `root`, found through what the kernel tells of it. */
+export function processesOf(root: string): number[] {
+  if (process.platform === 'linux') {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+      .filter((pid) => {
+        try {
+          const files = ['environ', 'cmdline'].map((file) =>
+            readFileSync(`/proc/${pid}/${file}`, 'latin1'),
+          );
+          return files.some((text) => text.includes(root));
+        } catch {
+          return false;
+        }
+      })
+      .map(Number);
+  }
+  return execFileSync('/bin/ps', ['-axEwwo', 'pid=,command='], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.includes(root))
+    .map((line) => Number.parseInt(line, 10))
+    .filter((pid) => pid !== process.pid);
+}
+
+async function endProcessesOf(root: string): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const left = processesOf(root);
+    if (left.length === 0) return;
+    for (const pid of left) {
+      try {
+        process.kill(pid, attempt < 20 ? 'SIGTERM' : 'SIGKILL');
+      } catch {
+        // It ended between the look and the signal.
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`processes of ${root} could not be ended: ${processesOf(root).join(', ')}`);
+}
