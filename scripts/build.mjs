@@ -13,6 +13,7 @@ await build({
   entryPoints: {
     reins: 'src/cli/main.ts',
     runner: 'src/runner/main.ts',
+    demo: 'src/cli/demo/main.ts',
   },
   outdir: 'dist',
   bundle: true,

@@ -1,5 +1,5 @@
 import type { RunId } from '../base/ids.ts';
-import { isEnvironmentReminder, unwrapPrompt } from '../claude/request-markers.ts';
+import { isEnvironmentReminder, isResumeFiller, unwrapPrompt } from '../claude/request-markers.ts';
 import type { ContentBlock, MessagesRequest, RequestMessage } from './parse-messages-request.ts';
 
 /** One thing in a request that the client has not seen. */
@@ -36,7 +36,8 @@ function toNewMessage(block: ContentBlock): NewMessage[] {
     case 'text': {
       const task = unwrapPrompt(block.text);
       if (task !== undefined) return [{ kind: 'task', run: task.run, text: task.prompt }];
-      if (block.text.trim() === '' || isEnvironmentReminder(block.text)) return [];
+      const isFiller = isEnvironmentReminder(block.text) || isResumeFiller(block.text);
+      if (block.text.trim() === '' || isFiller) return [];
       return [{ kind: 'notice', text: block.text }];
     }
     case 'tool_result':

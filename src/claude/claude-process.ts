@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import type { RunId } from '../base/ids.ts';
 import { truncateText } from '../base/truncate-text.ts';
 import { endGroup } from '../process/end-group.ts';
+import { identifyProcess, type ProcessIdentity } from '../process/process-identity.ts';
 import { childEnd, type PipedChild, spawnOwned } from '../process/spawn-owned.ts';
 import {
   type ClaudeLaunch,
@@ -28,6 +29,8 @@ export interface ClaudeHandlers {
 
 /** A running Claude Code that takes one prompt after another. */
 export interface ClaudeProcess {
+  /** Undefined when it has ended already. */
+  readonly identity: ProcessIdentity | undefined;
   sendPrompt(run: RunId, prompt: string): void;
   /** Ends the process and its group; resolves when it has been reaped. */
   end(): Promise<void>;
@@ -76,6 +79,7 @@ export function startClaude(
     handlers.onExit(said === '' ? how : `${how}, saying: ${said}`);
   });
   return {
+    identity: child.pid === undefined ? undefined : identifyProcess(child.pid),
     sendPrompt: (run, prompt) => {
       const message = {
         type: 'user',

@@ -28,6 +28,11 @@ export function isCompactionRequest(text: string): boolean {
   );
 }
 
+/** What Claude Code says in the person's place when it resumes a conversation that was cut off. */
+export function isResumeFiller(text: string): boolean {
+  return text.trim() === 'Continue from where you left off.';
+}
+
 /** The date and other context that Claude Code puts in front of a prompt by itself. */
 export function isEnvironmentReminder(text: string): boolean {
   return text.startsWith('<system-reminder>') && text.includes('# currentDate');

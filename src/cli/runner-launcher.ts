@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { type SessionTokens, secretsEqual } from '../base/session-tokens.ts';
 import type { StateDirectory } from '../base/state-directory.ts';
 import type { ClaudeSearch } from '../claude/find-claude.ts';
+import { endLeftover } from '../process/end-leftover.ts';
 import { isAlive } from '../process/process-identity.ts';
 import { spawnDetached } from '../process/spawn-detached.ts';
 import type { RunnerConfig } from '../runner/runner-config.ts';
@@ -51,6 +52,8 @@ export function createRunnerLauncher(options: LauncherOptions): RunnerPort {
       connections.set(runner.id, connection);
       return { kind: 'attached', connection };
     },
+
+    endLeftover,
 
     async launch(session) {
       const config: RunnerConfig = {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type Json, jsonSchema, parseJson } from '../base/parse-json.ts';
+import { parseJson } from '../base/parse-json.ts';
 
 /** A column that holds a JSON text of the given shape. */
 export function jsonColumn<Value>(schema: z.ZodType<Value>): z.ZodType<Value> {
@@ -15,5 +15,3 @@ export function jsonColumn<Value>(schema: z.ZodType<Value>): z.ZodType<Value> {
 
 /** An ISO 8601 instant in UTC, as `Date.toISOString` writes it. */
 export const instantColumn: z.ZodType<string> = z.iso.datetime();
-
-export const anyJsonColumn: z.ZodType<Json> = jsonColumn(jsonSchema);

@@ -20,6 +20,8 @@ const MIGRATIONS: readonly string[] = [
     runner_id TEXT,
     runner_pid INTEGER,
     runner_birth TEXT,
+    claude_pid INTEGER,
+    claude_birth TEXT,
     launch_error TEXT,
     last_result TEXT,
     stop_request TEXT,

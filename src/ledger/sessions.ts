@@ -27,11 +27,15 @@ export type CapabilityProfile = (typeof CAPABILITY_PROFILES)[number];
 export const SUBAGENT_POLICIES = ['none', 'deepseek_explicit'] as const;
 export type SubagentPolicy = (typeof SUBAGENT_POLICIES)[number];
 
-/** Which process serves a session. `birth` distinguishes it from a later process with the same pid. */
-export interface RunnerRecord {
-  readonly id: RunnerId;
+/** A process of a session. `birth` distinguishes it from a later process with the same pid. */
+export interface ProcessRecord {
   readonly pid: number;
   readonly birth: string;
+}
+
+/** Which process serves a session. */
+export interface RunnerRecord extends ProcessRecord {
+  readonly id: RunnerId;
 }
 
 const lastResultSchema = z.strictObject({
@@ -66,6 +70,8 @@ export interface SessionRecord {
   readonly leaseSeconds: number;
   readonly leaseExpiresAt: string;
   readonly runner: RunnerRecord | null;
+  /** The Claude Code that the runner started; it can outlive a runner that was killed. */
+  readonly claude: ProcessRecord | null;
   readonly launchError: LaunchErrorRecord | null;
   readonly lastResult: LastResult | null;
   readonly stopRequest: StopRequest | null;
@@ -89,6 +95,8 @@ const sessionRow = z
     runner_id: z.custom<RunnerId>(isRunnerId).nullable(),
     runner_pid: z.number().int().positive().nullable(),
     runner_birth: z.string().nullable(),
+    claude_pid: z.number().int().positive().nullable(),
+    claude_birth: z.string().nullable(),
     launch_error: jsonColumn(launchErrorSchema).nullable(),
     last_result: jsonColumn(lastResultSchema).nullable(),
     stop_request: jsonColumn(stopRequestSchema).nullable(),
@@ -112,6 +120,10 @@ const sessionRow = z
         row.runner_id !== null && row.runner_pid !== null && row.runner_birth !== null
           ? { id: row.runner_id, pid: row.runner_pid, birth: row.runner_birth }
           : null,
+      claude:
+        row.claude_pid !== null && row.claude_birth !== null
+          ? { pid: row.claude_pid, birth: row.claude_birth }
+          : null,
       launchError: row.launch_error,
       lastResult: row.last_result,
       stopRequest: row.stop_request,
@@ -124,7 +136,7 @@ export function insertSession(
   database: LedgerDatabase,
   session: Omit<
     SessionRecord,
-    'revision' | 'runner' | 'launchError' | 'lastResult' | 'stopRequest' | 'updatedAt'
+    'revision' | 'runner' | 'claude' | 'launchError' | 'lastResult' | 'stopRequest' | 'updatedAt'
   >,
 ): void {
   database.run(
@@ -180,6 +192,19 @@ export function setSessionRunner(
     runner?.id ?? null,
     runner?.pid ?? null,
     runner?.birth ?? null,
+    id,
+  );
+}
+
+export function setSessionClaude(
+  database: LedgerDatabase,
+  id: SessionId,
+  claude: ProcessRecord | null,
+): void {
+  database.run(
+    'UPDATE sessions SET claude_pid=?, claude_birth=? WHERE session_id=?',
+    claude?.pid ?? null,
+    claude?.birth ?? null,
     id,
   );
 }

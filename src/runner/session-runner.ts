@@ -9,7 +9,7 @@ import type { ClaudeProcess } from '../claude/claude-process.ts';
 import { createPathProtection } from '../confine/path-protection.ts';
 import { findLastSeenContent } from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
-import type { RunnerRecord } from '../ledger/sessions.ts';
+import { type RunnerRecord, setSessionClaude } from '../ledger/sessions.ts';
 import { acceptReply } from '../session/accept-reply.ts';
 import { checkReply } from '../session/check-reply.ts';
 import { expireLease, failLaunch, finishStop, loseClaude } from '../session/end-session.ts';
@@ -97,6 +97,7 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
     await claude?.end();
     closeLoopback();
     try {
+      setSessionClaude(database, id, null);
       recordEnd(because);
     } catch (error) {
       log.error({ error: String(error) }, 'the end could not be recorded');
@@ -168,6 +169,7 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
           },
           onExit: (how) => end({ kind: 'claude_exited', how }),
         });
+        setSessionClaude(database, id, claude.identity ?? null);
         takeUpPrompt();
       } catch (error) {
         log.error({ error: String(error) }, 'launch failed');

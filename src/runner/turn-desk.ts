@@ -12,6 +12,7 @@ import type { AcceptedReply } from '../session/accept-reply.ts';
 import { presentTurn } from '../session/present-turn.ts';
 import { replyFingerprint } from '../session/reply-fingerprint.ts';
 import { toTurnMessages } from './to-turn-messages.ts';
+import { listUnseenResults } from './unseen-results.ts';
 
 export interface TurnDeskOptions {
   readonly database: LedgerDatabase;
@@ -31,6 +32,7 @@ export interface TurnDesk {
 export function createTurnDesk(options: TurnDeskOptions): TurnDesk {
   const { database, session, clock } = options;
   let waiting: HeldResponse[] = [];
+  let isFirst = true;
   return {
     receive(turn) {
       const latest = findLatestTurn(database, session);
@@ -48,6 +50,8 @@ export function createTurnDesk(options: TurnDeskOptions): TurnDesk {
       const messages = selectNewMessages(turn.request, (text, toolUseIds) =>
         fingerprints.has(replyFingerprint(text, toolUseIds)),
       );
+      const unseen = isFirst ? listUnseenResults(database, session, turn.request) : [];
+      isFirst = false;
       waiting = [turn.held];
       presentTurn(
         database,
@@ -56,7 +60,10 @@ export function createTurnDesk(options: TurnDeskOptions): TurnDesk {
           runId: run.id,
           purpose: turn.purpose,
           requestSha256: turn.sha256,
-          messages: toTurnMessages(database, session, turn.purpose, messages, options.sessionRoot),
+          messages: [
+            ...unseen,
+            ...toTurnMessages(database, session, turn.purpose, messages, options.sessionRoot),
+          ],
           fullContext: latest === undefined,
         },
         clock(),

@@ -5,6 +5,7 @@ import {
   findSession,
   type LaunchErrorRecord,
   moveSession,
+  setSessionClaude,
   setSessionNote,
   setSessionRunner,
 } from '../ledger/sessions.ts';
@@ -73,6 +74,7 @@ export function recordRunnerLost(
     // Another gateway may have recorded it, or a new runner be at work by now.
     if (current?.runner?.id !== runner) return;
     setSessionRunner(database, session, null);
+    setSessionClaude(database, session, null);
     if (SESSION_TABLE[current.status].runner_lost !== undefined) {
       const text =
         'The process that ran this session is gone; the conversation is saved and native_session_continue resumes it.';

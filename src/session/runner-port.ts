@@ -1,5 +1,5 @@
 import type { SessionId } from '../base/ids.ts';
-import type { LaunchErrorRecord, RunnerRecord } from '../ledger/sessions.ts';
+import type { LaunchErrorRecord, ProcessRecord, RunnerRecord } from '../ledger/sessions.ts';
 import type { RunnerConnection } from '../wire/runner-connection.ts';
 
 /** Whether the runner that the ledger names can be spoken to. */
@@ -13,6 +13,8 @@ export type RunnerLookup =
 /** What a gateway needs of processes. Implemented where processes may be started. */
 export interface RunnerPort {
   find(session: SessionId, runner: RunnerRecord): Promise<RunnerLookup>;
+  /** Ends a Claude Code whose runner is gone. */
+  endLeftover(claude: ProcessRecord): Promise<void>;
   /** Starts a runner on the session's queued prompt. Resolves when it serves or could not; null when it serves. */
   launch(session: SessionId): Promise<LaunchErrorRecord | null>;
 }

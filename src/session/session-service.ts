@@ -59,19 +59,27 @@ export function createSessionService(dependencies: ServiceDependencies): Session
   async function attach(
     session: SessionRecord,
   ): Promise<{ readonly session: SessionRecord; readonly runner: RunnerConnection | undefined }> {
-    if (session.runner === null) return { session, runner: undefined };
-    const found = await runners.find(session.id, session.runner);
+    const { runner } = session;
+    if (runner === null) return { session, runner: undefined };
+    const found = await runners.find(session.id, runner);
     switch (found.kind) {
       case 'attached':
         return { session, runner: found.connection };
-      case 'gone':
-        recordRunnerLost(database, session.id, session.runner.id, clock());
+      case 'gone': {
+        // Two Claude Codes must never write to one conversation.
+        if (session.claude !== null) await runners.endLeftover(session.claude);
+        recordRunnerLost(database, session.id, runner.id, clock());
         return { session: requireSession(database, session.id), runner: undefined };
-      case 'silent':
+      }
+      case 'silent': {
+        // A runner that is just leaving has said so in the ledger by now.
+        const current = requireSession(database, session.id);
+        if (current.runner?.id !== runner.id) return attach(current);
         throw new ReinsError(
           'runner_unreachable',
           'The process that runs this session is alive and does not answer; repeat the call in a moment, and if that does not help, end the process on the computer.',
         );
+      }
     }
   }
 

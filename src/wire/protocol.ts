@@ -63,10 +63,8 @@ export const requestSchema = z.discriminatedUnion('method', [
   z.strictObject({ id, method: z.literal('refresh') }),
 ]);
 export type WireRequest = z.infer<typeof requestSchema>;
-export type WireMethod = WireRequest['method'];
 
 export const responseSchema = z.union([
   z.strictObject({ id, ok: z.strictObject({ replay: z.boolean() }) }),
   z.strictObject({ id, error: z.strictObject({ code: z.string(), message: z.string() }) }),
 ]);
-export type WireResponse = z.infer<typeof responseSchema>;

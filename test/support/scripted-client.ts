@@ -1,5 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client';
 import * as z from 'zod';
+import { findPrivateText } from './test-home.ts';
 
 const messageSchema = z.looseObject({
   kind: z.enum(['task', 'text', 'notice', 'tool_result']),
@@ -54,6 +55,8 @@ export async function callTool(
   args: Record<string, unknown>,
 ): Promise<ClientState> {
   const result = await client.callTool({ name, arguments: args });
+  const leak = findPrivateText(JSON.stringify(result));
+  if (leak !== undefined) throw new Error(`N46: the answer of ${name} contains ${leak}`);
   const state = stateSchema.parse(result.structuredContent);
   if ((result.isError === true) !== (state.error !== undefined)) {
     throw new Error('isError and error do not agree');

@@ -104,12 +104,11 @@ function describe(context: Context, event: EventRecord): Omit<TimelineEntry, 'at
 function describeApplied(context: Context, data: JsonObject): Omit<TimelineEntry, 'at'> {
   const action = context.actions.find(({ id }) => id === data['action_id']);
   const label = `✓ ${data['tool']}`;
-  if (action?.path == null || action.beforeSha256 === action.afterSha256) {
-    return { label, text: describeInput(action), mood: 'good' };
+  const isChange = action?.beforeMode !== null || action.tool === 'Write';
+  if (action?.path == null || !isChange) {
+    return { label, text: describeLook(action), mood: 'good' };
   }
   const shown = relativeTo(context.directory, action.path);
-  const isChange = action.beforeMode !== null || action.tool === 'Write';
-  if (!isChange) return { label, text: describeInput(action), mood: 'good' };
   const diff = describeChange(context.database, action, shown);
   return {
     label,
@@ -159,11 +158,16 @@ function describeReply(context: Context, data: JsonObject): string {
   return [text, calls.map(({ tool }) => tool).join(', ')].filter(Boolean).join(' → ');
 }
 
-function describeInput(action: ActionRecord | undefined): string {
+/** What was asked, and how much came back. */
+function describeLook(action: ActionRecord | undefined): string {
   if (action === undefined) return '';
-  return Object.entries(action.input)
+  const asked = Object.entries(action.input)
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ');
+  const lines = (action.receipt?.text ?? '')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('[')).length;
+  return `${asked} → ${lines} ${lines === 1 ? 'line' : 'lines'}`.trim();
 }
 
 function receiptText(context: Context, data: JsonObject): string {

@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+export const REINS_BIN = fileURLToPath(new URL('../../../bin/reins.js', import.meta.url));
+
+/** N1: exactly these, sorted. */
+export const TOOL_NAMES = [
+  'native_session_continue',
+  'native_session_recover',
+  'native_session_reply_and_wait',
+  'native_session_start',
+  'native_session_status',
+  'native_session_stop',
+];
+
+/** States that ask the client for nothing yet. */
+export const UNSETTLED = ['starting', 'running', 'stopping'];
+
+/** `reins serve` on a free port. */
+export async function startServe(home) {
+  const child = spawn(process.execPath, [REINS_BIN, 'serve', '--port', '0', '--json'], {
+    env: home.env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const line = await Promise.race([
+    new Promise((resolve) => createInterface(child.stdout).once('line', resolve)),
+    ended.then((code) => Promise.reject(new Error(`reins serve ended with ${code}`))),
+  ]);
+  const { url, token } = JSON.parse(line);
+  return {
+    url,
+    token,
+    async close() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
