@@ -1,5 +1,5 @@
-import { readdirSync, type Stats, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { HARMLESS_NAMES, PROTECTED_PATHS } from './protected-path-table.ts';
 
 export interface PathProtection {
@@ -26,11 +26,11 @@ export function createPathProtection(
     (entry) => entry.platform === 'any' || entry.platform === platform,
   );
   const trees = [
-    { path: fold(stateDirectory), reason: 'state of Reins' },
+    { path: stateDirectory, reason: 'state of Reins' },
     ...entries
       .filter((entry) => entry.pattern.includes('/'))
-      .map((entry) => ({ path: fold(expandHome(entry.pattern, home)), reason: entry.reason })),
-  ];
+      .map((entry) => ({ path: expandHome(entry.pattern, home), reason: entry.reason })),
+  ].flatMap(({ path, reason }) => namesOf(path).map((name) => ({ path: fold(name), reason })));
   const names = entries
     .filter((entry) => !entry.pattern.includes('/'))
     .map((entry) => ({ matches: nameMatcher(fold(entry.pattern)), reason: entry.reason }));
@@ -61,6 +61,25 @@ export function createPathProtection(
 
 function expandHome(pattern: string, home: string): string {
   return pattern.startsWith('~/') ? join(home, pattern.slice(2)) : pattern;
+}
+
+/**
+ * A place under the name it was given and under its real one. Tools ask with real paths, while a home or a state
+ * directory may be named through a symbolic link, and a place in them may be one.
+ */
+function namesOf(path: string): string[] {
+  const named = resolve(path);
+  return [...new Set([named, realName(named)])];
+}
+
+/** The real path; of what does not exist yet, or may not be looked into, its parent's with the name behind it. */
+function realName(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realName(parent), basename(path));
+  }
 }
 
 function nameMatcher(pattern: string): (name: string) => boolean {

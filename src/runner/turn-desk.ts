@@ -7,7 +7,12 @@ import { toClaudeToolName } from '../claude/contract.ts';
 import { listActions } from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { findLatestRun } from '../ledger/runs.ts';
-import { findLatestTurn, listReplyFingerprints, type TurnRecord } from '../ledger/turns.ts';
+import {
+  findLatestTurn,
+  listReplyFingerprints,
+  type TurnMessage,
+  type TurnRecord,
+} from '../ledger/turns.ts';
 import type { AcceptedReply } from '../session/accept-reply.ts';
 import { presentTurn } from '../session/present-turn.ts';
 import { replyFingerprint } from '../session/reply-fingerprint.ts';
@@ -60,10 +65,10 @@ export function createTurnDesk(options: TurnDeskOptions): TurnDesk {
           runId: run.id,
           purpose: turn.purpose,
           requestSha256: turn.sha256,
-          messages: [
-            ...unseen,
-            ...toTurnMessages(database, session, turn.purpose, messages, options.sessionRoot),
-          ],
+          messages: putBeforeTask(
+            unseen,
+            toTurnMessages(database, session, turn.purpose, messages, options.sessionRoot),
+          ),
           fullContext: latest === undefined,
         },
         clock(),
@@ -77,6 +82,16 @@ export function createTurnDesk(options: TurnDeskOptions): TurnDesk {
       options.onChange();
     },
   };
+}
+
+/** What happened before the new prompt comes before it. */
+function putBeforeTask(
+  earlier: readonly TurnMessage[],
+  messages: readonly TurnMessage[],
+): TurnMessage[] {
+  const task = messages.findLastIndex((message) => message.kind === 'task');
+  const at = Math.max(0, task);
+  return [...messages.slice(0, at), ...earlier, ...messages.slice(at)];
 }
 
 /** The very reply that was given, tool-use ids included: a request that comes again after it gets nothing new. */

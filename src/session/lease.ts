@@ -21,10 +21,15 @@ export function requireLeaseHolder(session: SessionRecord, leaseId: string): voi
   );
 }
 
+/** A lease is live until its time, whatever became of the session under it. */
+export function isLeaseLive(session: SessionRecord, now: Date): boolean {
+  return session.leaseExpiresAt > now.toISOString();
+}
+
 /** Throws unless `leaseId` is the session's current lease and has not run out at `now`. */
 export function requireLiveLease(session: SessionRecord, leaseId: string, now: Date): void {
   requireLeaseHolder(session, leaseId);
-  if (session.leaseExpiresAt > now.toISOString() && session.status !== 'lease_expired') return;
+  if (isLeaseLive(session, now)) return;
   throw new ReinsError(
     'lease_expired',
     `lease_id ran out at ${session.leaseExpiresAt}; call native_session_recover with the recovery token for a new lease, then native_session_continue.`,

@@ -8,7 +8,7 @@ import type { RunnerConnection } from '../wire/runner-connection.ts';
 import { checkReply, type Reply } from './check-reply.ts';
 import { createSession, requireAvailable, type StartInput } from './create-session.ts';
 import { failLaunch, finishStop, recordRunnerLost } from './end-session.ts';
-import { extendLease, requireLeaseHolder, requireLiveLease } from './lease.ts';
+import { extendLease, isLeaseLive, requireLeaseHolder, requireLiveLease } from './lease.ts';
 import { type ContinueInput, queuePrompt } from './queue-prompt.ts';
 import { requestStop, type StopInput } from './request-stop.ts';
 import { requireSession } from './require-session.ts';
@@ -222,8 +222,7 @@ function touchLease(dependencies: ServiceDependencies, id: SessionId, leaseId: s
     const session = requireSession(database, id);
     requireLeaseHolder(session, leaseId);
     const now = clock();
-    const live = session.leaseExpiresAt > now.toISOString() && session.status !== 'lease_expired';
-    if (live) extendLease(database, session, now);
+    if (isLeaseLive(session, now)) extendLease(database, session, now);
   });
 }
 

@@ -1,19 +1,22 @@
 import { isUtf8 } from 'node:buffer';
 import { ReinsError } from '../base/reins-error.ts';
 
-/** Throws `binary_file` or `invalid_utf8`, naming the position, unless `bytes` is UTF-8 text without zero bytes. */
-export function requireText(bytes: Buffer, path: string): void {
+/**
+ * Throws `binary_file` or `invalid_utf8`, naming the position, unless `bytes` is UTF-8 text without zero bytes. A part
+ * of a file comes with its own `position` in it, and has to begin and end with whole characters.
+ */
+export function requireText(bytes: Buffer, path: string, position = 0): void {
   const zero = bytes.indexOf(0);
   if (zero >= 0) {
     throw new ReinsError(
       'binary_file',
-      `${path} is a binary file (zero byte at offset ${zero}); only text files can be used.`,
+      `${path} is a binary file (zero byte at offset ${position + zero}); only text files can be used.`,
     );
   }
   if (isUtf8(bytes)) return;
   throw new ReinsError(
     'invalid_utf8',
-    `${path} is not valid UTF-8 at byte offset ${firstInvalidByte(bytes)}; convert it to UTF-8 before using it here.`,
+    `${path} is not valid UTF-8 at byte offset ${position + firstInvalidByte(bytes)}; convert it to UTF-8 before using it here.`,
   );
 }
 

@@ -1,5 +1,3 @@
-import { truncateText } from '../base/truncate-text.ts';
-
 /** A longer line is shown cut, in bytes: it is data, and one of them must not use up the whole answer. */
 export const MAX_LINE_BYTES = 8 * 1024;
 
@@ -13,8 +11,11 @@ export interface WindowRequest {
 
 export interface CollectedLine {
   readonly number: number;
-  readonly text: string;
-  /** Length of the whole line, when only its start is in `text`; else null. */
+  /** Without the line feed, and without a carriage return in front of it. */
+  readonly bytes: Buffer;
+  /** Where the line begins in the file, in bytes. */
+  readonly position: number;
+  /** Length of the whole line, when only its start is in `bytes`; else null. */
   readonly cutFrom: number | null;
 }
 
@@ -36,6 +37,7 @@ export class LineCollector {
   readonly #request: WindowRequest;
   readonly #lines: CollectedLine[] = [];
   #number = 1;
+  #position = 0;
   #kept: Buffer[] = [];
   #keptBytes = 0;
   #lineBytes = 0;
@@ -84,28 +86,39 @@ export class LineCollector {
   #keep(part: Buffer): void {
     this.#lineBytes += part.length;
     if (this.#number < this.#request.offset) return;
-    const wanted = part.subarray(0, MAX_LINE_BYTES + 4 - this.#keptBytes);
-    this.#kept.push(wanted);
+    const wanted = part.subarray(0, MAX_LINE_BYTES + 1 - this.#keptBytes);
+    if (wanted.length === 0) return;
+    // A copy: a view would keep the whole chunk in memory, and who pushes may use the chunk again.
+    this.#kept.push(Buffer.from(wanted));
     this.#keptBytes += wanted.length;
   }
 
   #finishLine(): void {
     if (this.#number >= this.#request.offset) {
-      const text = Buffer.concat(this.#kept).toString('utf8');
-      const ended = text.endsWith('\r') ? text.slice(0, -1) : text;
-      if (ended !== text) this.#crlf = true;
+      const kept = Buffer.concat(this.#kept);
       const cut = this.#lineBytes > MAX_LINE_BYTES;
-      const shown = cut ? truncateText(ended, MAX_LINE_BYTES) : ended;
+      const crlf = !cut && kept.at(-1) === 13;
+      if (crlf) this.#crlf = true;
+      const bytes = cut ? cutAtCharacter(kept) : crlf ? kept.subarray(0, -1) : kept;
       this.#lines.push({
         number: this.#number,
-        text: shown,
+        bytes,
+        position: this.#position,
         cutFrom: cut ? this.#lineBytes : null,
       });
-      this.#used += Buffer.byteLength(shown) + 8;
+      this.#used += String(this.#number).length + '\t\n'.length + bytes.length;
     }
     this.#number += 1;
+    this.#position += this.#lineBytes + 1;
     this.#kept = [];
     this.#keptBytes = 0;
     this.#lineBytes = 0;
   }
+}
+
+/** At most `MAX_LINE_BYTES`, and no part of a character at the end. What is no UTF-8 at all is not searched further. */
+function cutAtCharacter(bytes: Buffer): Buffer {
+  let end = MAX_LINE_BYTES;
+  while (end > MAX_LINE_BYTES - 3 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.subarray(0, end);
 }

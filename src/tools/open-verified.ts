@@ -2,6 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
 import { ReinsError } from '../base/reins-error.ts';
 import { protectedPath, requireOpenPlace, toPathError } from './resolve-path.ts';
+import { showPath } from './show-path.ts';
 import type { ToolContext } from './tool.ts';
 
 /** An open file that is proved to be the one its path names, with no symbolic link on the way. */
@@ -104,7 +105,7 @@ async function symbolicLink(path: string, context: ToolContext): Promise<ReinsEr
   }
   return new ReinsError(
     'symbolic_link',
-    `${path} is or passes through a symbolic link, and links are not followed; its real path is ${target}.`,
+    `${path} is or passes through a symbolic link, and links are not followed; its real path is ${showPath(target)}.`,
   );
 }
 

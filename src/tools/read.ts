@@ -69,8 +69,9 @@ async function scan(file: OpenedFile, collector: LineCollector, path: string): P
     const { bytesRead } = await file.handle.read(chunk, 0, chunk.length, position);
     if (bytesRead === 0) return;
     const bytes = chunk.subarray(0, bytesRead);
-    if (bytes.includes(0)) requireText(bytes, path);
-    if (!collector.push(Buffer.from(bytes))) return;
+    const zero = bytes.indexOf(0);
+    if (zero >= 0) requireText(bytes.subarray(zero, zero + 1), path, position + zero);
+    if (!collector.push(bytes)) return;
     position += bytesRead;
     if (performance.now() - started > SCAN_TIME_MS) {
       throw new ReinsError(
@@ -91,7 +92,9 @@ function toObservation(path: string, offset: number, window: LineWindow): Observ
     );
   }
   const lines = window.lines.map((line) => {
-    const text = line.number === 1 ? splitBom(line.text).text : line.text;
+    requireText(line.bytes, path, line.position);
+    const decoded = line.bytes.toString('utf8');
+    const text = line.number === 1 ? splitBom(decoded).text : decoded;
     const cut =
       line.cutFrom === null
         ? ''
