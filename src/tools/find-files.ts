@@ -1,13 +1,14 @@
 import { basename } from 'node:path';
 import * as z from 'zod';
 import { comparePaths } from './compare-paths.ts';
-import { openDirectory } from './open-verified.ts';
+import { isSearched } from './is-searched.ts';
 import { MAX_RECEIPT_TEXT_BYTES } from './receipt-limit.ts';
 import { resolvePath } from './resolve-path.ts';
 import { describeGaps, runRipgrep } from './ripgrep.ts';
 import { decodeCursor, encodeCursor } from './search-cursor.ts';
-import { showPath } from './show-path.ts';
-import { defineObservingTool, type ToolContext } from './tool.ts';
+import { openTree } from './search-root.ts';
+import { showPathBytes } from './show-path.ts';
+import { defineObservingTool } from './tool.ts';
 import { wellFormedText } from './well-formed-text.ts';
 
 const DEFAULT_LIMIT = 200;
@@ -47,46 +48,70 @@ export const findFilesTool = defineObservingTool({
   }),
   async execute(input, context) {
     const directory = await resolvePath(input.directory ?? '.', context);
-    await (await openDirectory(directory, context)).close();
     const { cursor, limit = DEFAULT_LIMIT, ...filters } = input;
     const question = { ...filters, directory };
-    const after = decodeCursor(cursor, question);
-    const matches = nameFilter(input.name_contains, input.extension);
-    const found: string[] = [];
-    let bytes = 0;
-    let more = false;
-    const depth = input.max_depth === undefined ? [] : [`--max-depth=${input.max_depth}`];
-    const end = await runRipgrep(
-      ['--files', '--null', '--sort=path', ...depth, '--', directory],
-      '\0',
-      (record) => {
-        const path = record.toString('utf8');
-        if (!matches(basename(path)) || !isListed(path, context)) return true;
-        if (after !== undefined && comparePaths(path, after.path) <= 0) return true;
-        if (found.length >= limit || bytes >= MAX_LIST_BYTES) {
-          more = true;
-          return false;
-        }
-        found.push(path);
-        bytes += Buffer.byteLength(path) + 1;
-        return true;
-      },
-    );
-    const notes: string[] = [];
-    const last = found.at(-1);
-    if (more && last !== undefined) {
-      const next = encodeCursor({ path: last, line: 0 }, question);
-      notes.push(`${found.length} files shown; more follow with cursor ${next}`);
+    const root = await openTree(directory, context);
+    try {
+      const after = decodeCursor(cursor, question);
+      const matches = nameFilter(input.name_contains, input.extension);
+      const page = new ListPage(limit);
+      const depth = input.max_depth === undefined ? [] : [`--max-depth=${input.max_depth}`];
+      const end = await runRipgrep(
+        ['--files', '--null', '--sort=path', ...depth, ...root.args],
+        root.cwd,
+        '\0',
+        (record) => {
+          const path = root.toPath(record);
+          if (after !== undefined && comparePaths(path, after.path) <= 0) return true;
+          if (!matches(basename(path.toString('utf8'))) || !isSearched(path, context)) return true;
+          return page.add(path);
+        },
+      );
+      const gaps = describeGaps(end);
+      const notes = [...gaps.notes];
+      if (page.isFull && page.last !== undefined) {
+        const next = encodeCursor({ path: page.last, line: 0 }, question);
+        notes.unshift(`${page.lines.length} files shown; more follow with cursor ${next}`);
+      }
+      const list = page.lines.length === 0 ? '[no files found]' : page.lines.join('\n');
+      return {
+        text: notes.length === 0 ? list : `${list}\n[${notes.join('; ')}]`,
+        truncated: page.isFull || gaps.incomplete,
+      };
+    } finally {
+      await root.handle.close();
     }
-    const gaps = describeGaps(end);
-    if (gaps !== undefined) notes.push(gaps);
-    const list = found.length === 0 ? '[no files found]' : found.map(showPath).join('\n');
-    return {
-      text: notes.length === 0 ? list : `${list}\n[${notes.join('; ')}]`,
-      truncated: more || end.ended === 'timeout',
-    };
   },
 });
+
+/** Paths until there are as many as were asked for, or as fit into an answer in the form in which they are shown. */
+class ListPage {
+  readonly lines: string[] = [];
+  last: Buffer | undefined;
+  /** Whether a path was left for the next page. */
+  isFull = false;
+  readonly #limit: number;
+  #bytes = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  add(path: Buffer): boolean {
+    const line = showPathBytes(path);
+    const bytes = Buffer.byteLength(line) + 1;
+    const fits = this.lines.length < this.#limit && this.#bytes + bytes <= MAX_LIST_BYTES;
+    // One path fits alone, however long it is, or there would be no way past it.
+    if (!fits && this.lines.length > 0) {
+      this.isFull = true;
+      return false;
+    }
+    this.lines.push(line);
+    this.last = path;
+    this.#bytes += bytes;
+    return true;
+  }
+}
 
 function nameFilter(
   contains: string | undefined,
@@ -99,8 +124,4 @@ function nameFilter(
     const folded = fold(name);
     return folded.includes(part) && folded.endsWith(ending);
   };
-}
-
-function isListed(path: string, context: ToolContext): boolean {
-  return context.protection.reasonFor(path) === undefined;
 }

@@ -6,7 +6,8 @@ import type { ToolContext } from './tool.ts';
 
 /** Linux's PATH_MAX; a longer path cannot be opened anyway. */
 const MAX_PATH_BYTES = 4096;
-const VIRTUAL_ROOTS = ['/proc', '/sys', '/dev'];
+/** Where the kernel shows itself as files. Reading there can block, have effects, or tell of other processes. */
+export const VIRTUAL_ROOTS: readonly string[] = ['/proc', '/sys', '/dev'];
 
 /**
  * The absolute, normalised path that an input names. Where no entry has exactly that name, one that differs only in

@@ -13,21 +13,22 @@ export const WALK_FLAGS: readonly string[] = [
   '--no-ignore',
   '--hidden',
   '--no-follow',
-  '--glob=!.git',
+  '--iglob=!.git',
   '--color=never',
 ];
 
 /**
- * Runs ripgrep and hands its output over record by record. It starts no other program and reads no configuration.
- * Throws `search_failed` only when it could not do its work at all; an unreadable directory is no such reason.
+ * Runs ripgrep in `cwd` and hands its output over record by record. It starts no other program and reads no
+ * configuration. Throws `search_failed` only when it could not be started; an unreadable directory is no such reason.
  */
 export async function runRipgrep(
   args: readonly string[],
+  cwd: string,
   separator: '\n' | '\0',
   onRecord: (record: Buffer) => boolean,
 ): Promise<StreamEnd> {
   const end = await streamRecords(
-    { file: rgPath, args: [...WALK_FLAGS, ...args], cwd: '/', env: {} },
+    { file: rgPath, args: [...WALK_FLAGS, ...args], cwd, env: {} },
     {
       timeoutMs: SEARCH_TIME_MS,
       maxRecordBytes: MAX_RECORD_BYTES,
@@ -44,14 +45,23 @@ export async function runRipgrep(
   return end;
 }
 
-/** What kept a search from being complete, as a note for the reader; undefined when nothing did. */
-export function describeGaps(end: StreamEnd): string | undefined {
-  const gaps: string[] = [];
+/** What kept a search from being complete, as notes for the reader. */
+export interface SearchGaps {
+  readonly notes: readonly string[];
+  /** Whether it ended before it had looked everywhere. */
+  readonly incomplete: boolean;
+}
+
+export function describeGaps(end: StreamEnd): SearchGaps {
+  const notes: string[] = [];
   if (end.ended === 'timeout')
-    gaps.push(
+    notes.push(
       `stopped after ${SEARCH_TIME_MS / 1000} s, so results are incomplete; name a smaller directory`,
     );
+  // ripgrep that is asked to stop and ripgrep that dies both end by a signal; only the first was wanted.
+  const died = end.ended === 'exit' && end.exitCode === null;
+  if (died) notes.push('the search broke off, so results are incomplete; repeat it');
   const unreadable = end.stderr.split('\n').filter((line) => line.includes('(os error')).length;
-  if (unreadable > 0) gaps.push(`${unreadable} entries could not be read`);
-  return gaps.length === 0 ? undefined : gaps.join('; ');
+  if (unreadable > 0) notes.push(`${unreadable} entries could not be read`);
+  return { notes, incomplete: died || end.ended === 'timeout' };
 }

@@ -54,7 +54,7 @@ Paste into an MCP client:
                   http_headers = { Authorization = "Bearer ${token}" }
 
 The token is kept in ${file}; whoever has it can start sessions as you.
-ChatGPT on the web needs a tunnel to this address; the README says how.
+ChatGPT on the web reaches public addresses only: it needs a tunnel of your choice to this one.
 Sessions go on when this ends. End it with Ctrl-C.
 `;
 }
