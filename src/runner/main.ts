@@ -34,7 +34,7 @@ if (claimSession(database, config.session_id, record, isAlive, new Date())) awai
 else process.stdout.write('taken\n');
 
 async function serve(): Promise<void> {
-  const runner = createSessionRunner({ database, state, tokens, config, self: record, log });
+  const runner = createSessionRunner({ database, state, config, log });
   const socketPath = state.socketPath(record.id);
   const launched = runner.launch();
   const server = await listenForGateways({
@@ -49,8 +49,12 @@ async function serve(): Promise<void> {
     handle: runner.handle,
   });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    process.on(signal, () => runner.end({ kind: 'terminated', signal }));
+    process.on(signal, () => runner.end({ kind: 'terminated', by: `${signal} to its runner` }));
   }
+  process.on('uncaughtException', (error) => {
+    log.fatal({ error: String(error), stack: error.stack }, 'uncaught');
+    runner.end({ kind: 'terminated', by: 'a fault of its runner' });
+  });
   process.stdout.on('error', () => {});
   process.stdout.write('ready\n');
   await Promise.all([launched, runner.ended]);

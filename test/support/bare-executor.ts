@@ -6,6 +6,7 @@ import { toolsFor } from '../../src/tools/tool-set.ts';
 export async function startBareExecutor(): Promise<{ readonly url: string; close(): void }> {
   const serve = createExecutorServer(toolsFor('read_only'), {
     execute: async () => ({ text: 'nothing', is_error: false, truncated: false, code: null }),
+    drain: async () => {},
   });
   const server = createServer((request, response) => {
     void serve(request, response);
