@@ -32,6 +32,8 @@ export interface ExecutorCall {
 /** Carries out authorised actions, each at most once. */
 export interface Executor {
   execute(call: ExecutorCall): Promise<Receipt>;
+  /** Resolves when nothing is under way any more, after `timeoutMs` in any case. */
+  drain(timeoutMs: number): Promise<void>;
 }
 
 /**
@@ -50,6 +52,15 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const work = run(options, action).finally(() => underWay.delete(action.id));
       underWay.set(action.id, work);
       return work;
+    },
+
+    async drain(timeoutMs) {
+      let timer: NodeJS.Timeout | undefined;
+      const timeout = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, timeoutMs);
+      });
+      await Promise.race([Promise.allSettled([...underWay.values()]), timeout]);
+      clearTimeout(timer);
     },
   };
 }

@@ -21,7 +21,7 @@ export interface SearchRoot {
 
 /** Throws what opening throws: for links, pipes, protected files and everything that is not there. */
 export async function openSearchRoot(path: string, context: ToolContext): Promise<SearchRoot> {
-  return isRegularFile(path) ? openFile(path, context) : openTree(path, context);
+  return isDirectory(path) ? openTree(path, context) : openFile(path, context);
 }
 
 async function openFile(path: string, context: ToolContext): Promise<SearchRoot> {
@@ -56,9 +56,9 @@ export function descriptorPath(handle: FileHandle, path: string): string {
 }
 
 /** What cannot be looked at is left to the opening, which says why. */
-function isRegularFile(path: string): boolean {
+function isDirectory(path: string): boolean {
   try {
-    return lstatSync(path).isFile();
+    return lstatSync(path).isDirectory();
   } catch {
     return false;
   }
