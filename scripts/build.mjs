@@ -1,14 +1,16 @@
 // Bundles the entry points into dist/. Bundling is what keeps a gateway's start and memory small:
 // unused parts of the libraries (zod's locales, the SDK's client half) never reach the process.
 // libsql and ripgrep stay outside because they carry native files.
-import { rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-await rm(`${root}/dist`, { recursive: true, force: true });
-await build({
+const output = join(root, 'dist');
+
+const result = await build({
   absWorkingDir: root,
   entryPoints: {
     reins: 'src/cli/main.ts',
@@ -30,4 +32,12 @@ await build({
     js: "import{createRequire as __reinsRequire}from'node:module';const require=__reinsRequire(import.meta.url);",
   },
   logLevel: 'warning',
+  metafile: true,
 });
+
+// Old files go last: a gateway or runner that is just starting finds either the old set or the new one.
+const written = new Set(Object.keys(result.metafile.outputs).map((path) => basename(path)));
+await mkdir(output, { recursive: true });
+for (const name of await readdir(output)) {
+  if (!written.has(name)) await rm(join(output, name), { recursive: true, force: true });
+}

@@ -49,6 +49,8 @@ export interface StatusCall {
 
 /** How often the ledger is looked at while a session has no runner to ask yet, in milliseconds. */
 const POLL_MS = 50;
+/** A runner that is leaving closes its socket a moment before it is gone; longer than this is silence. */
+const SILENCE_MS = 3_000;
 /** A start whose gateway died before it had launched a runner is taken up by a repetition after this time. */
 const ORPHANED_START_MS = 3_000;
 
@@ -58,6 +60,7 @@ export function createSessionService(dependencies: ServiceDependencies): Session
   /** The session with its runner looked up; a runner that is provably gone has been recorded as such. */
   async function attach(
     session: SessionRecord,
+    patience = performance.now() + SILENCE_MS,
   ): Promise<{ readonly session: SessionRecord; readonly runner: RunnerConnection | undefined }> {
     const { runner } = session;
     if (runner === null) return { session, runner: undefined };
@@ -75,6 +78,10 @@ export function createSessionService(dependencies: ServiceDependencies): Session
         // A runner that is just leaving has said so in the ledger by now.
         const current = requireSession(database, session.id);
         if (current.runner?.id !== runner.id) return attach(current);
+        if (performance.now() < patience) {
+          await pause(POLL_MS);
+          return attach(current, patience);
+        }
         throw new ReinsError(
           'runner_unreachable',
           'The process that runs this session is alive and does not answer; repeat the call in a moment, and if that does not help, end the process on the computer.',
@@ -100,9 +107,7 @@ export function createSessionService(dependencies: ServiceDependencies): Session
       } else if (isOrphanedStart(session, clock())) {
         await launch(id);
       }
-      await new Promise((resolve) =>
-        setTimeout(resolve, Math.min(POLL_MS, Math.max(0, remaining()))),
-      );
+      await pause(Math.min(POLL_MS, Math.max(0, remaining())));
     }
   }
 
@@ -193,6 +198,10 @@ export function createSessionService(dependencies: ServiceDependencies): Session
       return show(session.id, input.leaseId, outcome.replay);
     },
   };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** A runner that leaves while somebody waits is looked up again by the caller, and what it left is in the ledger. */

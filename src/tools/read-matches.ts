@@ -1,9 +1,10 @@
 import type { FileHandle } from 'node:fs/promises';
 import { truncateText } from '../base/truncate-text.ts';
+import type { StreamEnd } from '../process/stream-records.ts';
 import { splitBom } from './decode-text.ts';
 import { openRegularFile } from './open-verified.ts';
 import { MAX_RECEIPT_TEXT_BYTES } from './receipt-limit.ts';
-import { runRipgrep } from './ripgrep.ts';
+import { describeGaps, runRipgrep, type SearchGaps } from './ripgrep.ts';
 import type { SearchPosition } from './search-cursor.ts';
 import { joinRecords, type SearchRecord } from './search-records.ts';
 import { descriptorPath } from './search-root.ts';
@@ -23,8 +24,8 @@ export interface MatchPage {
   /** Whether a matching line was left for the next page. */
   readonly full: boolean;
   readonly last: SearchPosition | undefined;
-  /** What is missing from the page, as notes for the reader. */
-  readonly notes: readonly string[];
+  /** What is missing from the page. */
+  readonly gaps: SearchGaps;
 }
 
 export interface PageRequest {
@@ -61,7 +62,7 @@ export async function readMatches(
         '\n',
         joinRecords((record) => page.add(record)),
       );
-      page.dropped = end.droppedRecords;
+      page.end = end;
     }
   } finally {
     for (const handle of handles) await handle.close();
@@ -84,7 +85,8 @@ function lineFlags(contextLines: number): string[] {
 }
 
 class PageText {
-  dropped = 0;
+  /** How ripgrep ended, when it ran. */
+  end: StreamEnd | undefined;
   readonly #request: PageRequest;
   readonly #names: ReadonlyMap<string, string>;
   #text = '';
@@ -128,15 +130,18 @@ class PageText {
   }
 
   finish(): MatchPage {
-    const notes: string[] = [];
+    const ended = this.end === undefined ? undefined : describeGaps(this.end);
+    const dropped = this.end?.droppedRecords ?? 0;
+    const notes = [...(ended?.notes ?? [])];
     if (this.#contextCut) notes.push('some context lines left out; Read shows them');
-    if (this.dropped > 0) notes.push(`${this.dropped} lines too long to show; Read shows them cut`);
+    if (dropped > 0) notes.push(`${dropped} lines too long to show; Read shows them cut`);
+    const incomplete = ended?.incomplete === true || this.#contextCut || dropped > 0;
     return {
       text: this.#text,
       shown: this.#shown,
       full: this.#full,
       last: this.#last,
-      notes,
+      gaps: { notes, incomplete },
     };
   }
 

@@ -52,6 +52,7 @@ Paste into an MCP client:
   Codex           [mcp_servers.reins]
                   url = "${url}"
                   http_headers = { Authorization = "Bearer ${token}" }
+                  default_tools_approval_mode = "approve"   # without it, "codex exec" refuses to reply and to stop
 
 The token is kept in ${file}; whoever has it can start sessions as you.
 ChatGPT on the web reaches public addresses only: it needs a tunnel of your choice to this one.

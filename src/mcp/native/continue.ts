@@ -6,9 +6,8 @@ const WAIT_SECONDS = 30;
 
 export const continueTool = defineNativeTool({
   name: 'native_session_continue',
-  title: 'Give a session its next prompt',
   description:
-    'Gives a session its next prompt after a run has ended (completed, failed, stopped) and returns the pending turn: same conversation, profile and directory. A pending turn is answered with native_session_reply_and_wait instead; another directory or an unrelated task takes native_session_start; a lost or expired lease native_session_recover first. Starts Claude Code again if it is not running; changes no file itself. Refused while a run is under way.',
+    'Gives a session its next prompt after a run has ended (completed, failed, stopped) and returns the pending turn: same conversation, profile and directory. A pending turn is answered with native_session_reply_and_wait instead; another directory or task takes native_session_start; a lost or expired lease native_session_recover first. Starts Claude Code again if it is gone; changes no file itself. Refused while a run is under way.',
   annotations: {
     readOnlyHint: false,
     destructiveHint: false,

@@ -1,6 +1,10 @@
 import type { JsonObject } from '../../base/canonical-json.ts';
 
-/** A value or null. The type is left out: the list of tools goes into every client's context, six times over. */
+const orNull = (type: string): JsonObject => ({ type: [type, 'null'] });
+/**
+ * A value or null that no client acts on. Its type is left out, because the list of tools goes into every client's
+ * context and this schema is in it six times.
+ */
 const ANY: JsonObject = {};
 
 /**
@@ -11,12 +15,12 @@ const ALWAYS: { [name: string]: JsonObject } = {
   route: { const: 'chatgpt-main' },
   fallback: { const: 'none' },
   replay: { type: 'boolean' },
-  status: ANY,
-  native_session_id: ANY,
+  status: orNull('string'),
+  native_session_id: orNull('string'),
   claude_session_id: ANY,
-  lease_id: ANY,
+  lease_id: orNull('string'),
   lease_expires_at: ANY,
-  revision: ANY,
+  revision: orNull('integer'),
   session_label: ANY,
   capability_profile: ANY,
   subagent_policy: ANY,
@@ -27,7 +31,7 @@ const ALWAYS: { [name: string]: JsonObject } = {
   recovery_required: ANY,
   network_boundary: ANY,
   current_run: ANY,
-  pending_turn: ANY,
+  pending_turn: orNull('object'),
   skill_snapshot: ANY,
   deepseek_route: ANY,
   deepseek_subsessions: { type: 'array' },

@@ -8,10 +8,8 @@ export const MAX_WAIT_MS = 48_000;
 
 const text = (max: number): z.ZodString => z.string().max(max);
 
-export const sessionId = text(128).describe('From native_session_start.');
-export const leaseId = text(128).describe(
-  'Current lease, from native_session_start or the latest native_session_recover.',
-);
+export const sessionId = z.string().describe('From native_session_start.');
+export const leaseId = z.string().describe('Current lease, from start or the latest recover.');
 export const prompt = (what: string): z.ZodType<string> =>
   text(MAX_PROMPT_LENGTH)
     .refine((value) => value.trim() !== '', 'is empty')
@@ -23,7 +21,7 @@ export const retryKey = (of: string): z.ZodType<string> =>
   text(MAX_KEY_LENGTH)
     .refine((key) => key !== '' && !key.includes('\0'), 'is empty or has a zero byte')
     .describe(
-      `Stable id of the caller for this ${of}: a retry with the same id and input does nothing twice, other input is refused.`,
+      `Caller's id for this ${of}: repeated with the same input it acts once, with other input it is refused.`,
     );
 
 export const waitSeconds = (forWhat: string, byDefault: number): z.ZodType<number | undefined> =>

@@ -4,7 +4,6 @@ import { defineNativeTool } from './tool.ts';
 
 export const recoverTool = defineNativeTool({
   name: 'native_session_recover',
-  title: 'Take a session over with its recovery token',
   description:
     'Takes a session over with its recovery token: gives a new lease, ends the old one at once and shows the pending turn in full (task, rules, tools). For a new conversation, or a lost or expired lease. With a working lease native_session_status shows the state without rotating it. Repeats no action; if the process is gone that is said, and native_session_continue resumes the saved conversation.',
   annotations: {
@@ -15,7 +14,7 @@ export const recoverTool = defineNativeTool({
   },
   input: z.strictObject({
     native_session_id: sessionId,
-    recovery_token: z.string().max(128).describe('From native_session_start.'),
+    recovery_token: z.string().describe('From native_session_start.'),
     recovery_id: retryKey('recovery'),
     wait_seconds: waitSeconds('a pending turn or another settled state', 0),
   }),

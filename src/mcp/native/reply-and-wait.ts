@@ -8,9 +8,8 @@ const WAIT_MS = 40_000;
 
 export const replyAndWaitTool = defineNativeTool({
   name: 'native_session_reply_and_wait',
-  title: 'Answer the pending turn',
   description:
-    'Answers one pending turn and waits up to 40 s for the next. tool_calls are carried out on this computer and their results come with the next turn; text alone finishes the run. Reading reaches the whole computer except protected paths; in direct_write sessions Edit and Write change real files inside working_directory at once, with before-images kept. When the state comes back as running, the same call again or native_session_status picks it up. A new prompt after the run goes through native_session_continue. Refused whole, nothing stored: an empty reply, over 768 KiB, an unknown or invalid call, a turn that is not pending.',
+    'Answers one pending turn and waits up to 40 s for the next. tool_calls are carried out on this computer and their results come with the next turn; text alone finishes the run. Reading reaches the whole computer except protected paths; in direct_write sessions Edit and Write change real files inside working_directory at once, with before-images kept. When the state comes back as running, the same call again or native_session_status picks it up. The next prompt goes through native_session_continue. Refused whole: an empty reply, over 768 KiB, an invalid call, a turn that is not pending.',
   annotations: {
     readOnlyHint: false,
     destructiveHint: true,
@@ -20,7 +19,7 @@ export const replyAndWaitTool = defineNativeTool({
   input: z.strictObject({
     native_session_id: sessionId,
     lease_id: leaseId,
-    turn_id: z.string().max(128).describe('pending_turn.turn_id of the turn being answered.'),
+    turn_id: z.string().describe('pending_turn.turn_id of the turn being answered.'),
     reply_id: retryKey('reply'),
     text: z
       .string()

@@ -34,7 +34,6 @@ export const LISTED_TOOLS: Tool[] = NATIVE_TOOLS.map((tool) => {
   );
   return {
     name: tool.name,
-    title: tool.title,
     description: tool.description,
     inputSchema: { ...schema, type: 'object' },
     outputSchema: OUTPUT_SCHEMA,

@@ -7,9 +7,8 @@ const WAIT_SECONDS = 30;
 
 export const startTool = defineNativeTool({
   name: 'native_session_start',
-  title: 'Start a native session',
   description:
-    'Starts a new session of the real Claude Code on this computer and returns its first pending turn; the calling conversation is its only model. For a new task or another directory. A further prompt in a session whose run has ended goes through native_session_continue; a session whose lease was lost through native_session_recover. Starts local processes and keeps state; changes no file itself. Profile, directory and policy are fixed here: read_only changes nothing; direct_write lets turns change real files inside working_directory, for when the user asked for that.',
+    'Starts a new session of the real Claude Code on this computer and returns its first pending turn; the calling conversation is its only model. For a new task or another directory. A further prompt after a run goes through native_session_continue; a session whose lease was lost through native_session_recover. Starts local processes; changes no file itself. Profile, directory and policy are fixed here: read_only changes nothing, direct_write lets turns change real files inside working_directory, for when the user asked for that.',
   annotations: {
     readOnlyHint: false,
     destructiveHint: false,
@@ -36,7 +35,7 @@ export const startTool = defineNativeTool({
       .array(z.strictObject({ skill_id: z.string(), content_sha256: z.string() }))
       .max(8)
       .optional()
-      .describe('Allow-listed instruction texts. Not available in this version.'),
+      .describe('Not available in this version.'),
     subagent_policy: z
       .enum(['none', 'deepseek_explicit'])
       .optional()

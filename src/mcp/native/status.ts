@@ -4,7 +4,6 @@ import { defineNativeTool } from './tool.ts';
 
 export const statusTool = defineNativeTool({
   name: 'native_session_status',
-  title: 'Look at a session',
   description:
     'Shows the state of a session with its pending turn and last result; wait_seconds waits until the session needs its client. Asks no model and advances nothing; it only extends the lease. For a call that came back as starting or running. Turns are answered with native_session_reply_and_wait, prompts given with native_session_continue, new leases with native_session_recover.',
   annotations: {

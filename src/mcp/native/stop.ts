@@ -4,7 +4,6 @@ import { defineNativeTool } from './tool.ts';
 
 export const stopTool = defineNativeTool({
   name: 'native_session_stop',
-  title: 'Stop a session',
   description:
     'Ends the processes of a session and abandons its pending turn; conversation, timeline and every changed file stay, nothing is undone. For work that is done or has to end at once. A completed run needs no stop before its next prompt, and a stopped session can go on with native_session_continue.',
   annotations: {

@@ -5,7 +5,6 @@ import type { SessionState } from '../../session/session-state.ts';
 /** One of the six tools: what a client reads of it, what it accepts and what it does. */
 export interface NativeTool<Input = unknown> {
   readonly name: string;
-  readonly title: string;
   readonly description: string;
   readonly annotations: {
     readonly readOnlyHint: boolean;

@@ -75,8 +75,9 @@ function install(name, version, folder) {
 function scratchFolder() {
   const folder = join(tmpdir(), `reins-foreign-${process.getuid()}`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { uid, mode } = lstatSync(folder);
-  if (!lstatSync(folder).isDirectory() || uid !== process.getuid() || (mode & 0o022) !== 0) {
+  const stats = lstatSync(folder);
+  const isOurs = stats.isDirectory() && stats.uid === process.getuid();
+  if (!isOurs || (stats.mode & 0o022) !== 0) {
     throw new Error(`${folder} can be changed by others; remove it`);
   }
   return folder;

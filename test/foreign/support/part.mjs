@@ -1,3 +1,6 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SERVE_LOG } from './reins.mjs';
 import { createTestHome, processesOf } from './test-home.mjs';
 import { watchOutside } from './watch-outside.mjs';
 
@@ -29,11 +32,24 @@ export async function runPart(name, body) {
     say(`passed in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   } catch (error) {
     say(`FAILED: ${error instanceof Error ? error.stack : error}`);
+    for (const [file, lines] of readLogs(home)) say(`the end of ${file}:\n${lines}`);
     process.exitCode = 1;
   } finally {
     await home.dispose();
     await outside.close();
   }
+}
+
+/** The ends of the logs, which go away with the home. */
+function readLogs(home) {
+  const sessions = join(home.state, 'sessions');
+  const runnerLogs = existsSync(sessions)
+    ? readdirSync(sessions).map((session) => join(sessions, session, 'runner.log'))
+    : [];
+  return [join(home.root, SERVE_LOG), ...runnerLogs]
+    .filter((file) => existsSync(file))
+    .map((file) => [file, readFileSync(file, 'utf8').trim().split('\n').slice(-10).join('\n')])
+    .filter(([, lines]) => lines !== '');
 }
 
 async function expectAllEnded(root) {

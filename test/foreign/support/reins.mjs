@@ -1,8 +1,13 @@
 import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 export const REINS_BIN = fileURLToPath(new URL('../../../bin/reins.js', import.meta.url));
+
+/** Where a home keeps what `reins serve` logs. */
+export const SERVE_LOG = 'serve.log';
 
 /** N1: exactly these, sorted. */
 export const TOOL_NAMES = [
@@ -17,12 +22,14 @@ export const TOOL_NAMES = [
 /** States that ask the client for nothing yet. */
 export const UNSETTLED = ['starting', 'running', 'stopping'];
 
-/** `reins serve` on a free port. */
+/** `reins serve` on a free port. Its log goes to a file in the home. */
 export async function startServe(home) {
+  const log = openSync(join(home.root, SERVE_LOG), 'a');
   const child = spawn(process.execPath, [REINS_BIN, 'serve', '--port', '0', '--json'], {
     env: home.env,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', log],
   });
+  closeSync(log);
   const ended = new Promise((resolve) => child.once('exit', resolve));
   const line = await Promise.race([
     new Promise((resolve) => createInterface(child.stdout).once('line', resolve)),
