@@ -18,6 +18,14 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'crash',
+          include: ['test/crash/**/*.test.ts'],
+          testTimeout: REAL_PROCESS_TIMEOUT_MS,
+          maxConcurrency: 2,
+        },
+      },
+      {
+        test: {
           name: 'installed',
           include: ['test/installed/**/*.test.ts'],
           testTimeout: REAL_PROCESS_TIMEOUT_MS,

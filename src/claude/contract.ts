@@ -81,6 +81,10 @@ export function claudeEnvironment(launch: ClaudeLaunch): Record<string, string> 
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     DISABLE_AUTOUPDATER: '1',
     DISABLE_TELEMETRY: '1',
+    DISABLE_GROWTHBOOK: '1',
+    DISABLE_INSTALLATION_CHECKS: '1',
+    // All traffic is plain HTTP on loopback: reading the system's certificates only costs time at the start.
+    CLAUDE_CODE_CERT_STORE: 'bundled',
     CLAUDE_CODE_EAGER_FLUSH: '1',
     DISABLE_ERROR_REPORTING: '1',
     CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK: '1',

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { FAILPOINTS, type Failpoint } from '../base/failpoint.ts';
 import { ReinsError } from '../base/reins-error.ts';
 import { locateStateDirectory } from '../base/state-directory.ts';
 import { type ClaudeSearch, toClaudeSearch } from '../claude/find-claude.ts';
@@ -11,6 +12,8 @@ export interface Environment {
   readonly claude: ClaudeSearch;
   readonly leaseSeconds: number;
   readonly compactWindowTokens: number | null;
+  /** For crash tests: the moment at which a process of this gateway's ends as if the power had been cut. */
+  readonly failpoint: Failpoint | null;
 }
 
 const wholeNumber = z.string().regex(/^\d+$/).transform(Number);
@@ -27,7 +30,19 @@ export function readEnvironment(
     leaseSeconds:
       readNumber(env, 'REINS_LEASE_SECONDS', 1, MAX_LEASE_SECONDS) ?? DEFAULT_LEASE_SECONDS,
     compactWindowTokens: readNumber(env, 'REINS_COMPACT_WINDOW_TOKENS', 100_000, 1_000_000) ?? null,
+    failpoint: readFailpoint(env),
   };
+}
+
+function readFailpoint(env: Readonly<Record<string, string | undefined>>): Failpoint | null {
+  const name = env['REINS_FAILPOINT'];
+  if (name === undefined || name === '') return null;
+  const known = FAILPOINTS.find((each) => each === name);
+  if (known !== undefined) return known;
+  throw new ReinsError(
+    'invalid_parameter',
+    `REINS_FAILPOINT is "${name}" and has to be one of ${FAILPOINTS.join(', ')}; correct or unset it.`,
+  );
 }
 
 function readNumber(

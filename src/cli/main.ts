@@ -59,6 +59,52 @@ program
     await runShow(environment(), session, options);
   });
 
+program
+  .command('undo')
+  .description('restore the files that a session changed, all or by action, newest first')
+  .argument('<session>', 'session id, or an unambiguous start of it')
+  .argument('[action...]', 'ids of the actions to undo; all changes without any')
+  .option('--dry-run', 'show what would change and change nothing')
+  .option('--json', 'print JSON')
+  .action(async (session: string, actions: string[], options: { dryRun?: true; json?: true }) => {
+    const { runUndo } = await import('./commands/undo.ts');
+    await runUndo(environment(), session, actions, options);
+  });
+
+program
+  .command('resolve')
+  .description('say what became of an action that a crash left in doubt')
+  .argument('<session>', 'session id, or an unambiguous start of it')
+  .argument('<action>', 'id of the action')
+  .requiredOption('--as <verdict>', 'applied or not-applied')
+  .option('--json', 'print JSON')
+  .action(async (session: string, action: string, options: { as?: string; json?: true }) => {
+    const { runResolve } = await import('./commands/resolve.ts');
+    runResolve(environment(), session, action, options);
+  });
+
+const ledger = program.command('ledger').description('check and export the timelines');
+
+ledger
+  .command('verify')
+  .description('find any altered, missing or reordered record')
+  .argument('[session]', 'session id, or an unambiguous start of it; all sessions without')
+  .option('--file <export>', 'check an exported timeline instead of the database')
+  .option('--json', 'print JSON')
+  .action(async (session: string | undefined, options: { file?: string; json?: true }) => {
+    const { runLedgerVerify } = await import('./commands/ledger.ts');
+    runLedgerVerify(environment(), session, options);
+  });
+
+ledger
+  .command('export')
+  .description('write a timeline as JSON Lines that verify without the database')
+  .argument('<session>', 'session id, or an unambiguous start of it')
+  .action(async (session: string) => {
+    const { runLedgerExport } = await import('./commands/ledger.ts');
+    runLedgerExport(environment(), session);
+  });
+
 try {
   await program.parseAsync();
 } catch (error) {

@@ -1,4 +1,5 @@
 import { systemClock } from '../base/clock.ts';
+import { armFailpoint } from '../base/failpoint.ts';
 import { createSessionTokens } from '../base/session-tokens.ts';
 import {
   openStateDirectory,
@@ -9,6 +10,8 @@ import type { LedgerDatabase } from '../ledger/database.ts';
 import { openLedger } from '../ledger/open-ledger.ts';
 import { createSessionService, type SessionService } from '../session/session-service.ts';
 import type { NetworkBoundary } from '../session/session-state.ts';
+import { reconcileActions } from '../tools/reconcile-actions.ts';
+import { createToolContext } from '../tools/tool-context.ts';
 import { describeTool, toolsFor } from '../tools/tool-set.ts';
 import type { Environment } from './environment.ts';
 import { createRunnerLauncher } from './runner-launcher.ts';
@@ -28,6 +31,7 @@ const NETWORK_BOUNDARY: NetworkBoundary = {
 
 /** Everything that a front needs, over one state directory. Any number may be open at once. */
 export function openGateway(environment: Environment): Gateway {
+  armFailpoint(environment.failpoint ?? undefined);
   const state = openStateDirectory(environment.stateDirectory);
   const tokens = createSessionTokens(readOrCreateSecret(state.secretFile));
   const database = openLedger(state.database);
@@ -37,6 +41,7 @@ export function openGateway(environment: Environment): Gateway {
     userHome: environment.userHome,
     claude: environment.claude,
     compactWindowTokens: environment.compactWindowTokens,
+    failpoint: environment.failpoint,
   });
   const service = createSessionService({
     database,
@@ -45,6 +50,15 @@ export function openGateway(environment: Environment): Gateway {
     catalogue: (profile) => toolsFor(profile).map(describeTool),
     networkBoundary: NETWORK_BOUNDARY,
     leaseSeconds: environment.leaseSeconds,
+    reconcile: (session) =>
+      reconcileActions({
+        database,
+        session: session.id,
+        context: createToolContext(database, session, environment.userHome, state.root),
+        clock: systemClock,
+        redo: session.stopRequest === null,
+        onChange: () => {},
+      }),
     clock: systemClock,
   });
   return { state, database, service };

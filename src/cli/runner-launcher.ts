@@ -1,5 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { Failpoint } from '../base/failpoint.ts';
 import { type SessionTokens, secretsEqual } from '../base/session-tokens.ts';
 import type { StateDirectory } from '../base/state-directory.ts';
 import type { ClaudeSearch } from '../claude/find-claude.ts';
@@ -19,6 +20,7 @@ export interface LauncherOptions {
   readonly userHome: string;
   readonly claude: ClaudeSearch;
   readonly compactWindowTokens: number | null;
+  readonly failpoint: Failpoint | null;
 }
 
 /** Starts runners as detached processes and finds running ones again by socket, token, pid and start time. */
@@ -62,6 +64,7 @@ export function createRunnerLauncher(options: LauncherOptions): RunnerPort {
         user_home: options.userHome,
         claude: { ...options.claude },
         compact_window_tokens: options.compactWindowTokens,
+        failpoint: options.failpoint,
       };
       const start = await spawnDetached(
         {

@@ -9,6 +9,7 @@ import {
   type ToolUseId,
   type TurnId,
 } from '../base/ids.ts';
+import { ReinsError } from '../base/reins-error.ts';
 import { sha256 } from '../base/sha256.ts';
 import { ACTION_STATES, ACTION_TABLE, type ActionState } from '../machine/action-machine.ts';
 import { requireTransition } from '../machine/transition-table.ts';
@@ -84,6 +85,11 @@ const actionRow = z
     }),
   );
 
+/** Whether an action replaces or creates a file. A look has no content from before and creates nothing. */
+export function changesFile(action: ActionRecord): boolean {
+  return action.afterSha256 !== null && (action.beforeMode !== null || action.tool === 'Write');
+}
+
 export interface NewAction {
   readonly id: ActionId;
   readonly toolUseId: ToolUseId;
@@ -145,9 +151,35 @@ export function listActions(database: LedgerDatabase, session: SessionId): Actio
 export function listOpenActions(database: LedgerDatabase, session: SessionId): ActionRecord[] {
   return database.all(
     actionRow,
-    `SELECT * FROM actions WHERE session_id=? AND state IN ('authorized','prepared','unknown') ORDER BY created_at, ordinal`,
+    `SELECT * FROM actions WHERE session_id=? AND state IN ('authorized','prepared','unknown','undoing') ORDER BY created_at, ordinal`,
     session,
   );
+}
+
+/** Throws `internal` when another process has moved the action since `action` was read; nothing is written then. */
+function requireMoved(changes: number, action: ActionRecord): void {
+  if (changes === 1) return;
+  throw new ReinsError(
+    'internal',
+    `Action ${action.id} was settled by another process meanwhile; look at it again.`,
+  );
+}
+
+/** Moves an action by an event that changes its state alone. Throws `internal` if illegal. */
+export function moveAction(
+  database: LedgerDatabase,
+  action: ActionRecord,
+  event: 'lost_track' | 'undo_prepared' | 'undone' | 'undo_failed',
+  at: string,
+): void {
+  const changes = database.run(
+    'UPDATE actions SET state=?, updated_at=? WHERE action_id=? AND state=?',
+    requireTransition(ACTION_TABLE, action.state, event),
+    at,
+    action.id,
+    action.state,
+  );
+  requireMoved(changes, action);
 }
 
 export interface PreparedChange {
@@ -164,8 +196,8 @@ export function prepareAction(
   change: PreparedChange,
   at: string,
 ): void {
-  database.run(
-    'UPDATE actions SET state=?, path=?, before_sha256=?, before_mode=?, after_sha256=?, updated_at=? WHERE action_id=?',
+  const changes = database.run(
+    'UPDATE actions SET state=?, path=?, before_sha256=?, before_mode=?, after_sha256=?, updated_at=? WHERE action_id=? AND state=?',
     requireTransition(ACTION_TABLE, action.state, 'prepared'),
     change.path,
     change.beforeSha256,
@@ -173,7 +205,9 @@ export function prepareAction(
     change.afterSha256,
     at,
     action.id,
+    action.state,
   );
+  requireMoved(changes, action);
 }
 
 /** Ends an action with the receipt that every repetition of its call gets. Throws `internal` if illegal. */
@@ -184,13 +218,15 @@ export function endAction(
   receipt: Receipt,
   at: string,
 ): void {
-  database.run(
-    'UPDATE actions SET state=?, receipt=?, updated_at=? WHERE action_id=?',
+  const changes = database.run(
+    'UPDATE actions SET state=?, receipt=?, updated_at=? WHERE action_id=? AND state=?',
     requireTransition(ACTION_TABLE, action.state, event),
     canonicalJson(receipt),
     at,
     action.id,
+    action.state,
   );
+  requireMoved(changes, action);
 }
 
 /** Notes which content of which file a read saw, so that a later change can tell whether it is still there. */

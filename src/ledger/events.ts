@@ -22,6 +22,11 @@ export const EVENT_KINDS = [
   'action_applied',
   'action_failed',
   'action_refused',
+  'action_unknown',
+  'action_resolved',
+  'undo_prepared',
+  'action_undone',
+  'undo_failed',
   'stray_call_refused',
   'lease_rotated',
   'lease_expired',
@@ -40,7 +45,7 @@ export interface EventRecord {
 }
 
 /** The hash that the first event of every session points back to. */
-const CHAIN_START = '0'.repeat(64);
+export const CHAIN_START = '0'.repeat(64);
 
 const eventRow = z
   .strictObject({

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { failpoint } from '../base/failpoint.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import type { SessionRecord } from '../ledger/sessions.ts';
 import { type AcceptedReply, acceptReply } from '../session/accept-reply.ts';
@@ -46,7 +47,9 @@ export async function handleRequest(
         clock(),
       );
       if (accepted === null) return { replay: true };
+      failpoint('reply-committed');
       handlers.release(accepted);
+      failpoint('reply-released');
       return { replay: false };
     }
     case 'continue': {

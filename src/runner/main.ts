@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
+import { armFailpoint } from '../base/failpoint.ts';
 import { mintRunnerId } from '../base/ids.ts';
 import { createLog } from '../base/log.ts';
 import { createSessionTokens } from '../base/session-tokens.ts';
@@ -19,6 +20,7 @@ import { createSessionRunner } from './session-runner.ts';
 const FLUSH_MS = 100;
 
 const config = parseRunnerConfig(await text(process.stdin));
+armFailpoint(config.failpoint ?? undefined);
 const state = openStateDirectory(config.state_directory);
 const paths = state.sessionPaths(config.session_id);
 ensurePrivateDirectory(paths.root);

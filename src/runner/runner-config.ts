@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { FAILPOINTS } from '../base/failpoint.ts';
 import { isSessionId, type SessionId } from '../base/ids.ts';
 import { parseJson } from '../base/parse-json.ts';
 
@@ -10,6 +11,7 @@ export const runnerConfigSchema = z.strictObject({
   user_home: z.string().startsWith('/'),
   claude: z.strictObject({ explicit: z.string().nullable(), path: z.string(), home: z.string() }),
   compact_window_tokens: z.int().positive().nullable(),
+  failpoint: z.enum(FAILPOINTS).nullable(),
 });
 export type RunnerConfig = z.infer<typeof runnerConfigSchema>;
 

@@ -4,15 +4,14 @@ import { type LaunchErrorCode, ReinsError } from '../base/reins-error.ts';
 import { ensurePrivateDirectory, type StateDirectory } from '../base/state-directory.ts';
 import { createBridge } from '../bridge/bridge.ts';
 import type { ClaudeProcess } from '../claude/claude-process.ts';
-import { createPathProtection } from '../confine/path-protection.ts';
-import { findLastSeenContent } from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { setSessionClaude } from '../ledger/sessions.ts';
 import { finishRun } from '../session/finish-run.ts';
 import { requireSession } from '../session/require-session.ts';
 import { startQueuedRun } from '../session/start-queued-run.ts';
 import { createExecutor } from '../tools/executor.ts';
-import type { ToolContext } from '../tools/tool.ts';
+import { reconcileActions } from '../tools/reconcile-actions.ts';
+import { createToolContext } from '../tools/tool-context.ts';
 import { toolsFor } from '../tools/tool-set.ts';
 import type { WireRequest } from '../wire/protocol.ts';
 import { ChangeSignal } from './change-signal.ts';
@@ -54,12 +53,7 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
   const changes = new ChangeSignal();
   const onChange = (): void => changes.notify();
 
-  const context: ToolContext = {
-    workingDirectory: session.workingDirectory,
-    writeRoot: session.profile === 'read_only' ? null : session.workingDirectory,
-    protection: createPathProtection(config.user_home, state.root, process.platform),
-    lastSeen: (path) => findLastSeenContent(database, id, path),
-  };
+  const context = createToolContext(database, session, config.user_home, state.root);
   const executor = createExecutor({ database, session: id, tools, context, clock, onChange });
   const desk = createTurnDesk({ database, session: id, sessionRoot: paths.root, clock, onChange });
 
@@ -102,6 +96,7 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
     for (const directory of [paths.home, paths.claudeConfig, paths.runtime]) {
       ensurePrivateDirectory(directory);
     }
+    await reconcileActions({ database, session: id, context, clock, redo: true, onChange });
     const keys = { bridge: mintLoopbackKey(), executor: mintLoopbackKey() };
     const loopback = await startLoopbackServer({
       bridge: createBridge({ key: keys.bridge, onTurnRequest: desk.receive }),

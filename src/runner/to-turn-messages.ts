@@ -14,9 +14,10 @@ interface Shown {
 }
 
 /**
- * What the client gets to see of a request. Tool results get the name and the truncation mark that the ledger has of
- * their action, and stand in the order of the calls: Claude Code sends those that ran side by side as they finished.
- * Places inside Reins' own state are not named.
+ * What the client gets to see of a request. A tool result is shown as the ledger has it: when a call was cut off by a
+ * crash, Claude Code remembers an error of its own, and only the ledger knows what became of the file. Results stand in
+ * the order of the calls; Claude Code sends those that ran side by side as they finished. Places inside Reins' own
+ * state are not named.
  */
 export function toTurnMessages(
   database: LedgerDatabase,
@@ -57,8 +58,8 @@ function toToolResult(
     kind: 'tool_result',
     tool: action?.tool ?? 'unknown',
     call_id: message.toolUseId,
-    is_error: message.isError,
-    text: message.text,
+    is_error: action?.receipt?.is_error ?? message.isError,
+    text: action?.receipt?.text ?? message.text,
     truncated: action?.receipt?.truncated ?? false,
   };
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { failpoint } from '../base/failpoint.ts';
 import type { SessionId } from '../base/ids.ts';
 import type { TurnRequest } from '../bridge/bridge.ts';
 import type { BridgeReply, HeldResponse } from '../bridge/held-response.ts';
@@ -73,6 +74,7 @@ export function createTurnDesk(options: TurnDeskOptions): TurnDesk {
         },
         clock(),
       );
+      failpoint('turn-stored');
       options.onChange();
     },
     release(reply) {

@@ -1,5 +1,6 @@
-import { mintRunId } from '../base/ids.ts';
+import { mintRunId, type SessionId } from '../base/ids.ts';
 import { ReinsError } from '../base/reins-error.ts';
+import { listOpenActions } from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
 import { findRequest, type RequestKey, recordRequest } from '../ledger/requests.ts';
@@ -37,6 +38,7 @@ export function queuePrompt(
         `The session is ${session.status}, so it takes no new prompt; answer its pending turn with native_session_reply_and_wait, or end it with native_session_stop first.`,
       );
     }
+    requireSettledActions(database, session.id);
     const at = now.toISOString();
     const runId = mintRunId();
     moveSession(database, session.id, 'prompt_queued');
@@ -48,4 +50,14 @@ export function queuePrompt(
     recordRequest(database, key, keyed, {}, at);
     return { replay: false };
   });
+}
+
+/** Throws `recovery_required` while nobody knows what became of an action: a model must not go on from a guess. */
+function requireSettledActions(database: LedgerDatabase, session: SessionId): void {
+  const unknown = listOpenActions(database, session).find((action) => action.state === 'unknown');
+  if (unknown === undefined) return;
+  throw new ReinsError(
+    'recovery_required',
+    `It is not known whether action ${unknown.id} (${unknown.tool}) changed ${unknown.path}, which has a content that is neither the one from before nor the one from after; look at the file, then type "reins resolve ${session} ${unknown.id} --as applied" or "--as not-applied".`,
+  );
 }

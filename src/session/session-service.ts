@@ -1,7 +1,9 @@
 import type { Clock } from '../base/clock.ts';
+import { failpoint } from '../base/failpoint.ts';
 import type { LeaseId, SessionId } from '../base/ids.ts';
 import { ReinsError } from '../base/reins-error.ts';
 import type { SessionTokens } from '../base/session-tokens.ts';
+import { type ActionRecord, listOpenActions } from '../ledger/actions.ts';
 import { findRequest } from '../ledger/requests.ts';
 import type { SessionRecord } from '../ledger/sessions.ts';
 import type { RunnerConnection } from '../wire/runner-connection.ts';
@@ -22,6 +24,8 @@ export interface ServiceDependencies extends StateSources {
   readonly tokens: SessionTokens;
   readonly runners: RunnerPort;
   readonly leaseSeconds: number;
+  /** Settles the changes that a process left under way, by looking at their files. */
+  reconcile(session: SessionRecord): Promise<void>;
   readonly clock: Clock;
 }
 
@@ -63,7 +67,7 @@ export function createSessionService(dependencies: ServiceDependencies): Session
     patience = performance.now() + SILENCE_MS,
   ): Promise<{ readonly session: SessionRecord; readonly runner: RunnerConnection | undefined }> {
     const { runner } = session;
-    if (runner === null) return { session, runner: undefined };
+    if (runner === null) return { session: await settleActions(session), runner: undefined };
     const found = await runners.find(session.id, runner);
     switch (found.kind) {
       case 'attached':
@@ -72,7 +76,8 @@ export function createSessionService(dependencies: ServiceDependencies): Session
         // Two Claude Codes must never write to one conversation.
         if (session.claude !== null) await runners.endLeftover(session.claude);
         recordRunnerLost(database, session.id, runner.id, clock());
-        return { session: requireSession(database, session.id), runner: undefined };
+        const lost = requireSession(database, session.id);
+        return { session: await settleActions(lost), runner: undefined };
       }
       case 'silent': {
         // A runner that is just leaving has said so in the ledger by now.
@@ -88,6 +93,14 @@ export function createSessionService(dependencies: ServiceDependencies): Session
         );
       }
     }
+  }
+
+  /** Without a runner nobody is at work on the files: what was under way can be looked up. */
+  async function settleActions(session: SessionRecord): Promise<SessionRecord> {
+    if (session.status === 'starting') return session;
+    if (!listOpenActions(database, session.id).some(isInDoubt)) return session;
+    await dependencies.reconcile(session);
+    return requireSession(database, session.id);
   }
 
   async function launch(session: SessionId): Promise<void> {
@@ -149,6 +162,7 @@ export function createSessionService(dependencies: ServiceDependencies): Session
     async recover(input, waitMs) {
       const deadline = performance.now() + waitMs;
       const outcome = rotateLease(database, tokens, input, clock());
+      failpoint('lease-rotated');
       const { session, runner } = await attach(requireSession(database, input.sessionId));
       await runner?.call({ method: 'refresh' });
       await settle(session.id, outcome.leaseId, deadline);
@@ -215,6 +229,10 @@ async function waitWith(
   } catch (error) {
     if (!(error instanceof ReinsError) || error.code !== 'runner_unreachable') throw error;
   }
+}
+
+function isInDoubt(action: ActionRecord): boolean {
+  return action.state === 'prepared' || action.state === 'undoing';
 }
 
 function isOrphanedStart(session: SessionRecord, now: Date): boolean {

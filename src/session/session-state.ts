@@ -51,6 +51,12 @@ export interface SessionState {
   readonly deepseek_route: null;
   readonly deepseek_subsessions: readonly never[];
   readonly active_deepseek_subsession_id: null;
+  /** What a person has to look at before the session can go on. */
+  readonly unresolved_actions?: readonly {
+    readonly action_id: string;
+    readonly tool: string;
+    readonly path: string | null;
+  }[];
   readonly terminal?: true;
   readonly last_result?: LastResult;
   readonly launch_error?: LaunchErrorRecord;
@@ -72,6 +78,9 @@ export function toSessionState(
 ): SessionState {
   const { database } = sources;
   const run = findLatestRun(database, session.id);
+  const unresolved = listOpenActions(database, session.id).filter(
+    (action) => action.state === 'unknown',
+  );
   const terminal = ['completed', 'failed', 'stopped', 'lease_expired'].includes(session.status);
   const writes = session.profile !== 'read_only';
   return {
@@ -94,9 +103,7 @@ export function toSessionState(
       write_root: writes ? session.workingDirectory : null,
     },
     runtime_attached: session.runner !== null,
-    recovery_required: listOpenActions(database, session.id).some(
-      (action) => action.state === 'unknown',
-    ),
+    recovery_required: unresolved.length > 0,
     network_boundary: sources.networkBoundary,
     current_run:
       run === undefined
@@ -107,6 +114,15 @@ export function toSessionState(
     deepseek_route: null,
     deepseek_subsessions: [],
     active_deepseek_subsession_id: null,
+    ...(unresolved.length === 0
+      ? {}
+      : {
+          unresolved_actions: unresolved.map((action) => ({
+            action_id: action.id,
+            tool: action.tool,
+            path: action.path,
+          })),
+        }),
     ...(terminal ? { terminal: true } : {}),
     ...(session.lastResult === null ? {} : { last_result: session.lastResult }),
     ...(session.launchError === null ? {} : { launch_error: session.launchError }),

@@ -1,3 +1,4 @@
+import { failpoint } from '../base/failpoint.ts';
 import { ReinsError } from '../base/reins-error.ts';
 import { sha256 } from '../base/sha256.ts';
 import {
@@ -33,11 +34,12 @@ export async function changeFile(
     code: null,
   };
   try {
-    const placement = await placeFile(change.path, options.context);
+    const placement = await placeFile(change.path, options.context, change.before === null);
     try {
       await replaceFile(change, placement, action.id);
     } finally {
-      await placement.close();
+      // Nothing was written through it, so whether it closes says nothing of the change.
+      await placement.close().catch(() => {});
     }
   } catch (error) {
     return recordFailure(options, current, error);
@@ -80,7 +82,9 @@ function recordPrepared(
       },
       at,
     );
+    failpoint('prepare-written');
   });
+  failpoint('prepare-synced');
 }
 
 /**

@@ -48,7 +48,8 @@ function isLeadOf(byte: number, seen: number): boolean {
   return byte < 0xf5 && seen < length;
 }
 
-const BOM = '\ufeff';
+/** The byte order mark. */
+export const BOM = '\ufeff';
 
 /** A file's text without its byte order mark, and whether it had one. */
 export function splitBom(text: string): { readonly bom: boolean; readonly text: string } {

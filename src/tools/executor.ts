@@ -42,6 +42,15 @@ export interface Executor {
  */
 export function createExecutor(options: ExecutorOptions): Executor {
   const underWay = new Map<string, Promise<Receipt>>();
+  let lastChange: Promise<unknown> = Promise.resolve();
+
+  /** Changes happen one after another, in the order of their calls: each has to see what the one before has made. */
+  function inTurn(work: () => Promise<Receipt>): Promise<Receipt> {
+    const mine = lastChange.then(work);
+    lastChange = mine.catch(() => {});
+    return mine;
+  }
+
   return {
     async execute(call) {
       const action = findAuthorized(options, call);
@@ -49,7 +58,11 @@ export function createExecutor(options: ExecutorOptions): Executor {
       if (action.receipt !== null) return action.receipt;
       const running = underWay.get(action.id);
       if (running !== undefined) return running;
-      const work = run(options, action).finally(() => underWay.delete(action.id));
+      const tool = options.tools.find(({ name }) => name === action.tool);
+      const start = (): Promise<Receipt> => run(options, tool, action);
+      const work = (
+        tool?.kind === 'change' ? inTurn(() => startLate(options, action, start)) : start()
+      ).finally(() => underWay.delete(action.id));
       underWay.set(action.id, work);
       return work;
     },
@@ -75,14 +88,34 @@ function findAuthorized(options: ExecutorOptions, call: ExecutorCall): ActionRec
   return matches ? action : undefined;
 }
 
-async function run(options: ExecutorOptions, action: ActionRecord): Promise<Receipt> {
-  const { tools, context } = options;
-  const tool = tools.find(({ name }) => name === action.tool);
+/** A call that has waited for its turn can have been settled meanwhile, by the end of its run. */
+function startLate(
+  options: ExecutorOptions,
+  action: ActionRecord,
+  start: () => Promise<Receipt>,
+): Promise<Receipt> {
+  const now = findActionByToolUse(options.database, options.session, action.toolUseId);
+  return now?.receipt ? Promise.resolve(now.receipt) : start();
+}
+
+async function run(
+  options: ExecutorOptions,
+  tool: Tool | undefined,
+  action: ActionRecord,
+): Promise<Receipt> {
+  if (action.state !== 'authorized') {
+    // Begun and not ended: whether it happened is for the reconciliation to find out, and no repeated call ends it.
+    return errorReceipt(
+      'not_authorized',
+      `The call is ${action.state} and cannot be carried out now; look at the session's timeline.`,
+    );
+  }
   try {
-    if (tool === undefined || action.state !== 'authorized') {
+    const { context } = options;
+    if (tool === undefined) {
       throw new ReinsError(
         'not_authorized',
-        `The call is ${action.state} and cannot be carried out now; look at the session's timeline.`,
+        `This session has no tool ${action.tool}; use one of those that it has.`,
       );
     }
     if (tool.kind === 'change') {

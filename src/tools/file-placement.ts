@@ -18,9 +18,17 @@ export interface FilePlacement {
 /** How many missing directories a single Write makes. */
 const MAX_NEW_DIRECTORIES = 32;
 
-/** Opens the parent directory of `path`, making what is missing of it. Throws what `openDirectory` throws. */
-export async function placeFile(path: string, context: ToolContext): Promise<FilePlacement> {
-  const directory = await openOrMake(dirname(path), context, MAX_NEW_DIRECTORIES);
+/**
+ * Opens the parent directory of `path`, making what is missing of it unless `makeMissing` is false: a file that is
+ * there has its directory, and one that is gone is not to be made up for. Throws what `openDirectory` throws.
+ */
+export async function placeFile(
+  path: string,
+  context: ToolContext,
+  makeMissing = true,
+): Promise<FilePlacement> {
+  const allowance = makeMissing ? MAX_NEW_DIRECTORIES : 0;
+  const directory = await openOrMake(dirname(path), context, allowance);
   return {
     directory,
     name: basename(path),

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, link, lstat, open, rename, rm } from 'node:fs/promises';
+import { failpoint } from '../base/failpoint.ts';
 import type { ActionId } from '../base/ids.ts';
 import { ReinsError } from '../base/reins-error.ts';
 import { systemErrorCode } from '../base/system-error-code.ts';
@@ -37,9 +38,11 @@ export async function replaceFile(
     await rm(temporary, { force: true }).catch(() => {});
     throw toWriteError(error, change.path);
   }
+  failpoint('renamed');
   try {
     if (change.before === null) await rm(temporary);
     await placement.directory.sync();
+    failpoint('directory-synced');
   } catch (error) {
     throw new ReinsError(
       'write_unconfirmed',
@@ -62,7 +65,9 @@ async function writeTemporary(
       await file.chmod(mode);
     }
     await file.writeFile(change.after);
+    failpoint('temp-written');
     await file.sync();
+    failpoint('temp-synced');
   } finally {
     await file.close();
   }

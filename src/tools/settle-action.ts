@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { failpoint } from '../base/failpoint.ts';
 import type { SessionId } from '../base/ids.ts';
 import { sha256 } from '../base/sha256.ts';
 import {
@@ -44,6 +45,8 @@ export function settleAction(
       },
       at,
     );
+    failpoint('receipt-written');
   });
+  failpoint('receipt-synced');
   options.onChange();
 }

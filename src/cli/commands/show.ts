@@ -1,18 +1,14 @@
 import { escapeText } from '../../base/escape-text.ts';
-import { ReinsError } from '../../base/reins-error.ts';
 import { createSessionTokens } from '../../base/session-tokens.ts';
 import { openStateDirectory, readOrCreateSecret } from '../../base/state-directory.ts';
-import type { LedgerDatabase } from '../../ledger/database.ts';
 import { listEvents } from '../../ledger/events.ts';
 import { openLedger } from '../../ledger/open-ledger.ts';
-import { listSessions, type SessionRecord } from '../../ledger/sessions.ts';
+import type { SessionRecord } from '../../ledger/sessions.ts';
 import type { Environment } from '../environment.ts';
+import { findSessionByPrefix } from '../find-session.ts';
 import { describeTerminal } from '../terminal.ts';
 import { describeEvents } from '../timeline/describe-event.ts';
 import { formatEntry } from '../timeline/format-entry.ts';
-
-/** As many sessions as an abbreviated id is looked up among. */
-const MAX_SESSIONS = 10_000;
 
 /** `reins show ID` */
 export function runShow(
@@ -22,7 +18,7 @@ export function runShow(
 ): void {
   const state = openStateDirectory(environment.stateDirectory);
   const database = openLedger(state.database);
-  const session = findByPrefix(database, id);
+  const session = findSessionByPrefix(database, id);
   if (options.resumeText) {
     const tokens = createSessionTokens(readOrCreateSecret(state.secretFile));
     process.stdout.write(resumeText(session, tokens.recoveryToken(session.id)));
@@ -39,20 +35,6 @@ export function runShow(
   const terminal = describeTerminal(process.stdout, process.env);
   const lines = entries.map((entry) => formatEntry(entry, terminal));
   process.stdout.write(`${describeHead(session)}\n\n${lines.join('\n')}\n`);
-}
-
-function findByPrefix(database: LedgerDatabase, id: string): SessionRecord {
-  const matching = listSessions(database, MAX_SESSIONS).filter((session) =>
-    session.id.startsWith(id),
-  );
-  const [only] = matching;
-  if (only !== undefined && matching.length === 1) return only;
-  throw new ReinsError(
-    'session_unknown',
-    matching.length === 0
-      ? `There is no session ${escapeText(id)}; "reins sessions" lists them.`
-      : `${escapeText(id)} is the start of ${matching.length} session ids; type more of it.`,
-  );
 }
 
 function describeHead(session: SessionRecord): string {

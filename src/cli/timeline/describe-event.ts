@@ -1,7 +1,7 @@
 import { createTwoFilesPatch } from 'diff';
 import type { JsonObject } from '../../base/canonical-json.ts';
 import { unreachable } from '../../base/unreachable.ts';
-import { type ActionRecord, listActions } from '../../ledger/actions.ts';
+import { type ActionRecord, changesFile, listActions } from '../../ledger/actions.ts';
 import { readBlob } from '../../ledger/blobs.ts';
 import type { LedgerDatabase } from '../../ledger/database.ts';
 import type { EventRecord } from '../../ledger/events.ts';
@@ -80,6 +80,26 @@ function describe(context: Context, event: EventRecord): Omit<TimelineEntry, 'at
     case 'action_failed':
     case 'action_refused':
       return bad(`✗ ${data['tool']}`, receiptText(context, data));
+    case 'action_unknown':
+      return bad(
+        `? ${data['tool']}`,
+        `nobody can tell whether ${data['path']} was changed; "reins resolve" settles it`,
+      );
+    case 'action_resolved':
+      return plain(
+        `${data['tool']}`,
+        `settled by a person as ${data['applied'] === true ? 'applied' : 'not applied'}`,
+      );
+    case 'undo_prepared':
+      return undefined;
+    case 'action_undone':
+      return {
+        label: `↶ ${data['tool']}`,
+        text: `undone: ${data['path']} is as it was before`,
+        mood: 'good',
+      };
+    case 'undo_failed':
+      return bad(`↶ ${data['tool']}`, `could not be undone: ${data['path']} is unchanged`);
     case 'stray_call_refused':
       return bad('✗ refused', `a call of ${data['tool']} that nobody authorised`);
     case 'run_completed':
@@ -104,8 +124,7 @@ function describe(context: Context, event: EventRecord): Omit<TimelineEntry, 'at
 function describeApplied(context: Context, data: JsonObject): Omit<TimelineEntry, 'at'> {
   const action = context.actions.find(({ id }) => id === data['action_id']);
   const label = `✓ ${data['tool']}`;
-  const isChange = action?.beforeMode !== null || action.tool === 'Write';
-  if (action?.path == null || !isChange) {
+  if (action?.path == null || !changesFile(action)) {
     return { label, text: describeLook(action), mood: 'good' };
   }
   const shown = relativeTo(context.directory, action.path);

@@ -1,0 +1,100 @@
+import { createTwoFilesPatch } from 'diff';
+import { systemClock } from '../../base/clock.ts';
+import { escapeText } from '../../base/escape-text.ts';
+import { ReinsError } from '../../base/reins-error.ts';
+import { openStateDirectory } from '../../base/state-directory.ts';
+import { type ActionRecord, changesFile, listActions } from '../../ledger/actions.ts';
+import { openLedger } from '../../ledger/open-ledger.ts';
+import type { SessionRecord } from '../../ledger/sessions.ts';
+import { createToolContext } from '../../tools/tool-context.ts';
+import { planUndo, type UndoPlan, undoAction } from '../../tools/undo-action.ts';
+import type { Environment } from '../environment.ts';
+import { findSessionByPrefix } from '../find-session.ts';
+
+/** `reins undo SESSION [ACTION...]`: all changes of the session, or the ones named, newest first. */
+export async function runUndo(
+  environment: Environment,
+  sessionId: string,
+  actionIds: readonly string[],
+  options: { readonly dryRun?: true; readonly json?: true },
+): Promise<void> {
+  const state = openStateDirectory(environment.stateDirectory);
+  const database = openLedger(state.database);
+  const session = findSessionByPrefix(database, sessionId);
+  requireAtRest(session);
+  const context = createToolContext(database, session, environment.userHome, state.root);
+  const undo = { database, session: session.id, context, clock: systemClock };
+  const plans: UndoPlan[] = [];
+  const pending = new Map<string, string | null>();
+  for (const action of selectActions(listActions(database, session.id), session, actionIds)) {
+    const plan = await planUndo(undo, action, pending);
+    pending.set(plan.path, action.beforeSha256);
+    plans.push(plan);
+  }
+  if (options.dryRun !== true) for (const plan of plans) await undoAction(undo, plan);
+  process.stdout.write(
+    options.json
+      ? `${JSON.stringify(toJson(session, plans, options.dryRun === true), null, 2)}\n`
+      : describe(session, plans, options.dryRun === true),
+  );
+}
+
+/** The runner is the writer of its session; it must not be at work while another process changes its files. */
+function requireAtRest(session: SessionRecord): void {
+  if (!['starting', 'running', 'waiting_for_gpt', 'stopping'].includes(session.status)) return;
+  throw new ReinsError(
+    'undo_refused',
+    `Session ${session.id} is ${session.status}; stop it with native_session_stop, or let it finish, and undo then.`,
+  );
+}
+
+function selectActions(
+  actions: readonly ActionRecord[],
+  session: SessionRecord,
+  ids: readonly string[],
+): ActionRecord[] {
+  const newestFirst = actions.toReversed();
+  if (ids.length === 0) {
+    return newestFirst.filter((action) => action.state === 'applied' && changesFile(action));
+  }
+  for (const id of ids) {
+    if (actions.some((action) => action.id === id)) continue;
+    throw new ReinsError(
+      'action_unknown_id',
+      `Session ${session.id} has no action ${escapeText(id)}; "reins show ${session.id}" lists its changes.`,
+    );
+  }
+  return newestFirst.filter((action) => ids.includes(action.id));
+}
+
+function toJson(session: SessionRecord, plans: readonly UndoPlan[], dryRun: boolean): object {
+  return {
+    native_session_id: session.id,
+    dry_run: dryRun,
+    undone: plans.map((plan) => ({
+      action_id: plan.action.id,
+      path: plan.path,
+      restored_sha256: plan.action.beforeSha256,
+    })),
+  };
+}
+
+function describe(session: SessionRecord, plans: readonly UndoPlan[], dryRun: boolean): string {
+  if (plans.length === 0) return `Session ${session.id} has no change left to undo.\n`;
+  const done = dryRun ? 'would be undone; nothing was changed' : 'undone, newest first';
+  const blocks = plans.map((plan) => `${plan.action.id}\n${escapeText(diffOf(plan), true)}`);
+  const changes = plans.length === 1 ? '1 change' : `${plans.length} changes`;
+  return `${blocks.join('\n')}\n${changes} ${done}.\n`;
+}
+
+function diffOf(plan: UndoPlan): string {
+  return createTwoFilesPatch(
+    plan.path,
+    plan.before === null ? '/dev/null' : plan.path,
+    plan.after.toString('utf8'),
+    plan.before?.bytes.toString('utf8') ?? '',
+    undefined,
+    undefined,
+    { context: 2 },
+  ).replace(/^=+\n/, '');
+}
