@@ -105,6 +105,20 @@ ledger
     runLedgerExport(environment(), session);
   });
 
+program
+  .command('prune')
+  .description('remove ended sessions by age and size; says what would go, unless --yes is given')
+  .option('--older-than <days>', 'untouched for this many days', parseCount, 30)
+  .option('--max-megabytes <number>', 'and the oldest, until the rest fits', parseCount)
+  .option('--yes', 'remove them')
+  .option('--json', 'print JSON')
+  .action(
+    async (options: { olderThan: number; maxMegabytes?: number; yes?: true; json?: true }) => {
+      const { runPrune } = await import('./commands/prune.ts');
+      runPrune(environment(), options);
+    },
+  );
+
 try {
   await program.parseAsync();
 } catch (error) {

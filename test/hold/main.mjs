@@ -22,7 +22,12 @@ const env = {
 async function connect() {
   const client = new Client({ name: 'reins-hold', version: '1' });
   await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [bin, 'stdio'], env, stderr: 'ignore' }),
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [bin, 'stdio'],
+      env,
+      stderr: 'ignore',
+    }),
   );
   return client;
 }
@@ -48,7 +53,10 @@ try {
     wait_seconds: 50,
   });
   const turn = state.pending_turn.turn_id;
-  const recovery = { native_session_id: state.native_session_id, recovery_token: state.recovery_token };
+  const recovery = {
+    native_session_id: state.native_session_id,
+    recovery_token: state.recovery_token,
+  };
   await client.close();
   for (let minute = 0; minute < minutes; minute += 1) {
     process.stderr.write(`held for ${minute} of ${minutes} minutes\n`);
@@ -75,7 +83,9 @@ try {
   expectEqual(state.status, 'completed', 'the status');
   await call(client, 'native_session_stop', { ...ids, request_id: 'stop' });
   await client.close();
-  process.stdout.write(`A turn was held for ${minutes} minutes and then answered normally.\n1 passed, 0 failed\n`);
+  process.stdout.write(
+    `A turn was held for ${minutes} minutes and then answered normally.\n1 passed, 0 failed\n`,
+  );
 } finally {
   rmSync(root, { recursive: true, force: true });
 }
