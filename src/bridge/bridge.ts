@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readBody } from '../base/read-body.ts';
 import { secretsEqual } from '../base/session-tokens.ts';
 import { sha256 } from '../base/sha256.ts';
 import { classifyRequest, type RequestPurpose } from './classify-request.ts';
 import { estimateTokens } from './estimate-tokens.ts';
 import { type HeldResponse, holdResponse } from './held-response.ts';
 import { type MessagesRequest, parseMessagesRequest } from './parse-messages-request.ts';
-import { readBody } from './read-body.ts';
 
 /** How often a held stream shows that it lives. Claude Code's shortest watchdog is 300 s; a proxy's may be 60 s. */
 const HEARTBEAT_MS = 15_000;
@@ -80,7 +80,9 @@ function serveMessages(body: Buffer, response: ServerResponse, options: BridgeOp
     held.answer({ text: 'Not available in this session.', toolUses: [] });
     return;
   }
-  const hash = sha256(JSON.stringify([purpose, request.messages]));
+  // The last message names a run or a tool call that no other request ends with, so it identifies the request.
+  const last = request.message(request.messageCount - 1);
+  const hash = sha256(JSON.stringify([purpose, request.messageCount, last]));
   options.onTurnRequest({ purpose, request, sha256: hash, held });
 }
 

@@ -11,6 +11,6 @@ export type RequestPurpose = 'step' | 'compaction' | 'side';
 /** The agent loop is the only asker that offers the executor's tools. */
 export function classifyRequest(request: MessagesRequest): RequestPurpose {
   if (!request.toolNames.some((name) => fromClaudeToolName(name) !== undefined)) return 'side';
-  const last = request.messages.at(-1)?.content.at(-1);
+  const last = request.message(request.messageCount - 1).content.at(-1);
   return last?.type === 'text' && isCompactionRequest(last.text) ? 'compaction' : 'step';
 }

@@ -22,13 +22,13 @@ export function selectNewMessages(
   request: MessagesRequest,
   isReply: (text: string, toolUseIds: readonly string[]) => boolean,
 ): NewMessage[] {
-  const lastReply = request.messages.findLastIndex(
-    (message) => message.role === 'assistant' && isReply(joinText(message), toolUseIds(message)),
-  );
-  return request.messages
-    .slice(lastReply + 1)
-    .filter((message) => message.role !== 'assistant')
-    .flatMap((message) => message.content.flatMap(toNewMessage));
+  const unseen: RequestMessage[] = [];
+  for (let index = request.messageCount - 1; index >= 0; index -= 1) {
+    const message = request.message(index);
+    if (message.role !== 'assistant') unseen.unshift(message);
+    else if (isReply(joinText(message), toolUseIds(message))) break;
+  }
+  return unseen.flatMap((message) => message.content.flatMap(toNewMessage));
 }
 
 function toNewMessage(block: ContentBlock): NewMessage[] {

@@ -26,32 +26,40 @@ const messageSchema = z.looseObject({
     z.array(blockSchema),
   ]),
 });
+export type RequestMessage = z.infer<typeof messageSchema>;
 
 /** Unknown fields pass: a new one in the request must not stop a session. */
 const requestSchema = z.looseObject({
   model: z.string(),
   stream: z.boolean().optional(),
-  messages: z.array(messageSchema).min(1),
+  messages: z.array(z.unknown()).min(1),
   tools: z.array(z.looseObject({ name: z.string().optional() })).optional(),
 });
-export type RequestMessage = z.infer<typeof messageSchema>;
 
 export interface MessagesRequest {
   readonly model: string;
   /** Only an explicit `true` asks for server-sent events. */
   readonly stream: boolean;
-  readonly messages: readonly RequestMessage[];
   readonly toolNames: readonly string[];
+  readonly messageCount: number;
+  /**
+   * The message at this place. A request repeats the whole conversation, of which a turn needs the end alone, so each
+   * one is parsed when it is asked for. Throws when it is no message.
+   */
+  message(index: number): RequestMessage;
 }
 
 /** A Messages API request body, or undefined when it is none. */
 export function parseMessagesRequest(body: string): MessagesRequest | undefined {
   const parsed = requestSchema.safeParse(parseJson(body));
   if (!parsed.success) return undefined;
+  const { messages, model, stream, tools } = parsed.data;
+  if (!messageSchema.safeParse(messages.at(-1)).success) return undefined;
   return {
-    model: parsed.data.model,
-    stream: parsed.data.stream === true,
-    messages: parsed.data.messages,
-    toolNames: (parsed.data.tools ?? []).flatMap((tool) => tool.name ?? []),
+    model,
+    stream: stream === true,
+    toolNames: (tools ?? []).flatMap((tool) => tool.name ?? []),
+    messageCount: messages.length,
+    message: (index) => messageSchema.parse(messages[index]),
   };
 }

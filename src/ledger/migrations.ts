@@ -63,6 +63,7 @@ const MIGRATIONS: readonly string[] = [
     answered_at TEXT,
     UNIQUE (session_id, sequence)
   ) STRICT;
+  CREATE INDEX turns_by_reply ON turns (session_id, reply_fingerprint);
   CREATE TABLE actions (
     action_id TEXT PRIMARY KEY,
     session_id TEXT NOT NULL REFERENCES sessions,

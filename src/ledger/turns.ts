@@ -161,14 +161,19 @@ export function answerTurn(
   );
 }
 
-const fingerprintRow = z.strictObject({ reply_fingerprint: z.string() });
+const foundRow = z.strictObject({ found: z.literal(1) });
 
-/** Fingerprints of every reply that this session's client has given. */
-export function listReplyFingerprints(database: LedgerDatabase, session: SessionId): Set<string> {
-  const rows = database.all(
-    fingerprintRow,
-    'SELECT reply_fingerprint FROM turns WHERE session_id=? AND reply_fingerprint IS NOT NULL',
+/** Whether this session's client has ever given the reply with this fingerprint. */
+export function hasReply(
+  database: LedgerDatabase,
+  session: SessionId,
+  fingerprint: string,
+): boolean {
+  const row = database.first(
+    foundRow,
+    'SELECT 1 AS found FROM turns WHERE session_id=? AND reply_fingerprint=? LIMIT 1',
     session,
+    fingerprint,
   );
-  return new Set(rows.map((row) => row.reply_fingerprint));
+  return row !== undefined;
 }

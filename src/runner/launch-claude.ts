@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { SessionPaths } from '../base/state-directory.ts';
-import { assertClaude } from '../claude/assert-version.ts';
 import {
   type ClaudeHandlers,
   type ClaudeProcess,
@@ -20,9 +19,10 @@ export interface ClaudeKeys {
 
 /**
  * Starts Claude Code for a session: on its saved conversation when there is one, else on a new one of the same id.
- * The binary's version is asserted right before. Throws a launch error.
+ * `file` is a binary whose version has just been asserted.
  */
-export async function launchClaude(
+export function launchClaude(
+  file: string,
   session: SessionRecord,
   paths: SessionPaths,
   config: RunnerConfig,
@@ -30,8 +30,7 @@ export async function launchClaude(
   keys: ClaudeKeys,
   tools: readonly Tool[],
   handlers: ClaudeHandlers,
-): Promise<ClaudeProcess> {
-  const file = await assertClaude(config.claude);
+): ClaudeProcess {
   const mcpConfigFile = join(paths.runtime, 'mcp.json');
   writeMcpConfig(mcpConfigFile, loopback.executorUrl, keys.executor);
   return startClaude(

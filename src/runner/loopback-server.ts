@@ -14,8 +14,7 @@ export interface LoopbackServer {
 export interface LoopbackHandlers {
   readonly bridge: Handler;
   readonly executorKey: string;
-  /** Loaded while Claude Code starts, which takes it longer than that. */
-  readonly executor: Promise<Handler>;
+  readonly executor: Handler;
 }
 
 /** A key that nobody else on the machine knows; it dies with the process that it was made for. */
@@ -64,8 +63,7 @@ async function route(
     response.writeHead(401).end();
     return;
   }
-  const executor = await handlers.executor;
-  await executor(request, response);
+  await handlers.executor(request, response);
 }
 
 function listen(server: Server): Promise<number> {

@@ -54,7 +54,7 @@ async function serve(): Promise<void> {
     process.on(signal, () => runner.end({ kind: 'terminated', by: `${signal} to its runner` }));
   }
   process.on('uncaughtException', (error) => {
-    log.fatal({ error: String(error), stack: error.stack }, 'uncaught');
+    log.error({ error: String(error), stack: error.stack }, 'uncaught');
     runner.end({ kind: 'terminated', by: 'a fault of its runner' });
   });
   process.stdout.on('error', () => {});

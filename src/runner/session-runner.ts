@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts';
 import { type LaunchErrorCode, ReinsError } from '../base/reins-error.ts';
 import { ensurePrivateDirectory, type StateDirectory } from '../base/state-directory.ts';
 import { createBridge } from '../bridge/bridge.ts';
+import { assertClaude } from '../claude/assert-version.ts';
 import type { ClaudeProcess } from '../claude/claude-process.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { setSessionClaude } from '../ledger/sessions.ts';
@@ -10,6 +11,7 @@ import { finishRun } from '../session/finish-run.ts';
 import { requireSession } from '../session/require-session.ts';
 import { startQueuedRun } from '../session/start-queued-run.ts';
 import { createExecutor } from '../tools/executor.ts';
+import { createExecutorServer } from '../tools/executor-server.ts';
 import { reconcileActions } from '../tools/reconcile-actions.ts';
 import { createToolContext } from '../tools/tool-context.ts';
 import { toolsFor } from '../tools/tool-set.ts';
@@ -93,6 +95,9 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
   }
 
   async function startProcesses(): Promise<void> {
+    // Asking the binary for its version takes a moment, which everything else does not have to wait for.
+    const asserted = assertClaude(config.claude);
+    asserted.catch(() => {});
     for (const directory of [paths.home, paths.claudeConfig, paths.runtime]) {
       ensurePrivateDirectory(directory);
     }
@@ -101,12 +106,10 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
     const loopback = await startLoopbackServer({
       bridge: createBridge({ key: keys.bridge, onTurnRequest: desk.receive }),
       executorKey: keys.executor,
-      executor: import('../tools/executor-server.ts').then((module) =>
-        module.createExecutorServer(tools, executor),
-      ),
+      executor: createExecutorServer(tools, executor),
     });
     closeLoopback = loopback.close;
-    claude = await launchClaude(session, paths, config, loopback, keys, tools, {
+    claude = launchClaude(await asserted, session, paths, config, loopback, keys, tools, {
       onResult(result) {
         finishRun(database, id, result, clock());
         onChange();

@@ -8,12 +8,7 @@ import { toClaudeToolName } from '../claude/contract.ts';
 import { listActions } from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { findLatestRun } from '../ledger/runs.ts';
-import {
-  findLatestTurn,
-  listReplyFingerprints,
-  type TurnMessage,
-  type TurnRecord,
-} from '../ledger/turns.ts';
+import { findLatestTurn, hasReply, type TurnMessage, type TurnRecord } from '../ledger/turns.ts';
 import type { AcceptedReply } from '../session/accept-reply.ts';
 import { presentTurn } from '../session/present-turn.ts';
 import { replyFingerprint } from '../session/reply-fingerprint.ts';
@@ -52,9 +47,8 @@ export function createTurnDesk(options: TurnDeskOptions): TurnDesk {
       }
       const run = findLatestRun(database, session);
       if (run === undefined) return;
-      const fingerprints = listReplyFingerprints(database, session);
       const messages = selectNewMessages(turn.request, (text, toolUseIds) =>
-        fingerprints.has(replyFingerprint(text, toolUseIds)),
+        hasReply(database, session, replyFingerprint(text, toolUseIds)),
       );
       const unseen = isFirst ? listUnseenResults(database, session, turn.request) : [];
       isFirst = false;

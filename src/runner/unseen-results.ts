@@ -21,8 +21,9 @@ export function listUnseenResults(
   const interrupted = listRuns(database, session).at(-2);
   if (interrupted?.state !== 'failed') return [];
   const known = new Set(
-    request.messages.flatMap((message) =>
-      message.content.flatMap((block) => (block.type === 'tool_use' ? [block.id] : [])),
+    Array.from({ length: request.messageCount }, (_, index) => request.message(index)).flatMap(
+      (message) =>
+        message.content.flatMap((block) => (block.type === 'tool_use' ? [block.id] : [])),
     ),
   );
   const turns = new Set(
