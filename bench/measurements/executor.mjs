@@ -28,7 +28,11 @@ export function measureExecutor({ progress }) {
       const edits = await session.run(
         Array.from({ length: ITERATIONS }, (_, index) => ({
           tool: 'Edit',
-          input: { file_path: file, old_string: `mark ${index}\n`, new_string: `mark ${index + 1}\n` },
+          input: {
+            file_path: file,
+            old_string: `mark ${index}\n`,
+            new_string: `mark ${index + 1}\n`,
+          },
         })),
         () => progress.say('executor: Edit'),
       );
@@ -105,7 +109,14 @@ function openSession(product, workspace) {
       },
       now(),
     );
-    const reply = { sessionId, leaseId, turnId: turn.id, replyId: `reply-${turns}`, text: '', calls };
+    const reply = {
+      sessionId,
+      leaseId,
+      turnId: turn.id,
+      replyId: `reply-${turns}`,
+      text: '',
+      calls,
+    };
     return product.acceptReply(database, reply, now()).actions;
   }
 
@@ -130,5 +141,7 @@ function openSession(product, workspace) {
 
 function describeDisk(path) {
   const inMemory = statfsSync(path).type === TMPFS_MAGIC;
-  return inMemory ? 'measured in memory, where syncing is free; set TMPDIR to a place on disk' : null;
+  return inMemory
+    ? 'measured in memory, where syncing is free; set TMPDIR to a place on disk'
+    : null;
 }

@@ -42,7 +42,8 @@ async function startOnce(workspace) {
   });
   const ended = once(child, 'exit');
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const send = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const send = (message) =>
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   const receive = async () => {
     const { value, done } = await lines.next();
     if (done) throw new Error('the gateway ended before it answered');

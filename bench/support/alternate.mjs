@@ -14,10 +14,3 @@ export async function alternate({ pairs, progress, label, ours, baseline }) {
   }
   return { samples, baseline: baselineSamples };
 }
-
-/** The milliseconds that `work` takes. */
-export async function time(work) {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
-}

@@ -3,16 +3,15 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Starts Claude Code as Reins does, except for what Reins adds: its own Read instead of an MCP server, one prompt as
- * an argument instead of a stream of them, and a Messages API that answers from a script.
+ * Starts Claude Code by itself, as bare as it gets: its own Read and no MCP server, one prompt as an argument, no more
+ * environment than it needs to reach a Messages API that answers from a script.
  *
  * @param home its HOME and configuration, made when missing; given again, a conversation can be resumed there
  * @param conversation `['--session-id', id]` or `['--resume', id]`
  */
 export function startBareClaude({ workspace, home, api, conversation, prompt }) {
   const configDirectory = join(home, 'claude');
-  const temporary = join(home, 'tmp');
-  for (const directory of [configDirectory, temporary]) mkdirSync(directory, { recursive: true });
+  mkdirSync(configDirectory, { recursive: true });
   const child = spawn(
     workspace.env.CLAUDE_BIN,
     [
@@ -26,15 +25,10 @@ export function startBareClaude({ workspace, home, api, conversation, prompt }) 
       env: {
         HOME: home,
         PATH: workspace.env.PATH,
-        TMPDIR: temporary,
-        LANG: workspace.env.LANG,
         CLAUDE_CONFIG_DIR: configDirectory,
         ANTHROPIC_BASE_URL: api.baseUrl,
         ANTHROPIC_API_KEY: 'none',
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-        DISABLE_AUTOUPDATER: '1',
-        DISABLE_TELEMETRY: '1',
-        DISABLE_ERROR_REPORTING: '1',
       },
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -29,8 +29,6 @@ export async function startMessagesApi() {
       arrived.length > 0
         ? Promise.resolve(arrived.shift())
         : new Promise((resolve) => waiting.push(resolve)),
-    /** Forgets requests that nobody will answer. */
-    clear: () => arrived.splice(0),
     close() {
       server.close();
       server.closeAllConnections();

@@ -2,7 +2,9 @@
 export function renderTable(results) {
   const head = ['measurement', 'median', 'min - max', 'baseline', 'against it', 'goal', 'met'];
   const rows = results.map((result) =>
-    result.error === undefined ? toRow(result) : [result.measurement, 'failed', '', '', '', '', '-'],
+    result.error === undefined
+      ? toRow(result)
+      : [result.measurement, 'failed', '', '', '', '', '-'],
   );
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column].length)),

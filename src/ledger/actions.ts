@@ -210,6 +210,12 @@ export function prepareAction(
   requireMoved(changes, action);
 }
 
+/** Which content of which file a look saw, so that a later change can tell whether it is still there. */
+export interface SeenContent {
+  readonly path: string;
+  readonly sha256: string;
+}
+
 /** Ends an action with the receipt that every repetition of its call gets. Throws `internal` if illegal. */
 export function endAction(
   database: LedgerDatabase,
@@ -217,31 +223,19 @@ export function endAction(
   event: 'applied' | 'failed' | 'refused',
   receipt: Receipt,
   at: string,
+  seen?: SeenContent,
 ): void {
   const changes = database.run(
-    'UPDATE actions SET state=?, receipt=?, updated_at=? WHERE action_id=? AND state=?',
+    'UPDATE actions SET state=?, receipt=?, path=?, after_sha256=?, updated_at=? WHERE action_id=? AND state=?',
     requireTransition(ACTION_TABLE, action.state, event),
     canonicalJson(receipt),
+    seen?.path ?? action.path,
+    seen?.sha256 ?? action.afterSha256,
     at,
     action.id,
     action.state,
   );
   requireMoved(changes, action);
-}
-
-/** Notes which content of which file a read saw, so that a later change can tell whether it is still there. */
-export function setActionObserved(
-  database: LedgerDatabase,
-  id: ActionId,
-  path: string,
-  contentSha256: string,
-): void {
-  database.run(
-    'UPDATE actions SET path=?, after_sha256=? WHERE action_id=?',
-    path,
-    contentSha256,
-    id,
-  );
 }
 
 const observedRow = z.strictObject({ after_sha256: z.string().length(64) });

@@ -67,6 +67,11 @@ const eventRow = z
     }),
   );
 
+const lastEventRow = z.strictObject({
+  sequence: z.number().int().positive(),
+  hash: z.string().length(64),
+});
+
 const EVENT_COLUMNS = 'sequence, at, kind, data, previous_hash, hash';
 
 /**
@@ -81,8 +86,8 @@ export function appendEvent(
   at: string,
 ): void {
   const last = database.first(
-    eventRow,
-    `SELECT ${EVENT_COLUMNS} FROM events WHERE session_id=? ORDER BY sequence DESC LIMIT 1`,
+    lastEventRow,
+    'SELECT sequence, hash FROM events WHERE session_id=? ORDER BY sequence DESC LIMIT 1',
     session,
   );
   const sequence = (last?.sequence ?? 0) + 1;

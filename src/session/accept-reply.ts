@@ -7,6 +7,7 @@ import { appendEvent } from '../ledger/events.ts';
 import { findRequest, type RequestKey, recordRequest } from '../ledger/requests.ts';
 import { moveSession, type SessionRecord } from '../ledger/sessions.ts';
 import { answerTurn, findTurn, type TurnRecord } from '../ledger/turns.ts';
+import { SESSION_TABLE } from '../machine/session-machine.ts';
 import type { Reply } from './check-reply.ts';
 import { extendLease, requireLiveLease } from './lease.ts';
 import { replyFingerprint } from './reply-fingerprint.ts';
@@ -48,6 +49,12 @@ export function acceptReply(
     requireLiveLease(session, input.leaseId, now);
     if (stored !== undefined) return null;
     const turn = requirePendingTurn(database, session, input.turnId);
+    if (SESSION_TABLE[session.status].reply_accepted === undefined) {
+      throw new ReinsError(
+        'session_not_running',
+        `The session is ${session.status}, so its turn takes no reply any more; native_session_continue gives it a new prompt once it has stopped.`,
+      );
+    }
     if (turn.purpose === 'compaction' && input.calls.length > 0) {
       throw new ReinsError(
         'reply_not_allowed',

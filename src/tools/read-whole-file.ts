@@ -54,9 +54,11 @@ export async function readToEnd(file: OpenedFile): Promise<Buffer | undefined> {
   let size = 0;
   for (;;) {
     const { bytesRead } = await file.handle.read(buffer, size, buffer.length - size, size);
-    if (bytesRead === 0) return buffer.subarray(0, size);
     size += bytesRead;
     if (size > MAX_WHOLE_FILE_BYTES) return undefined;
+    // All that was announced and no byte more: the end. Anything else is asked for again until nothing comes.
+    const complete = size === file.stat.size && size < buffer.length;
+    if (complete || bytesRead === 0) return buffer.subarray(0, size);
     if (size === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(64 * 1024)]);
   }
 }

@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, fchmodSync, fstatSync } from 'node:fs';
 import { type FileHandle, link, lstat, open, rename, rm } from 'node:fs/promises';
 import { failpoint } from '../base/failpoint.ts';
 import type { ActionId } from '../base/ids.ts';
@@ -62,7 +62,7 @@ async function writeTemporary(
   try {
     if (change.before !== null) {
       await keepOwner(file, target, change.path);
-      await file.chmod(mode);
+      fchmodSync(file.fd, mode);
     }
     await file.writeFile(change.after);
     failpoint('temp-written');
@@ -80,8 +80,9 @@ async function requireSameBytes(target: string, expected: Buffer, path: string):
     let size = 0;
     while (size < actual.length) {
       const { bytesRead } = await file.read(actual, size, actual.length - size, size);
-      if (bytesRead === 0) break;
       size += bytesRead;
+      const complete = size === expected.length && fstatSync(file.fd).size === size;
+      if (complete || bytesRead === 0) break;
     }
     if (size === expected.length && actual.subarray(0, size).equals(expected)) return;
   } finally {
@@ -94,7 +95,7 @@ async function requireSameBytes(target: string, expected: Buffer, path: string):
 }
 
 async function keepOwner(file: FileHandle, target: string, path: string): Promise<void> {
-  const [own, old] = [await file.stat(), await lstat(target)];
+  const [own, old] = [fstatSync(file.fd), await lstat(target)];
   if (own.uid === old.uid && own.gid === old.gid) return;
   await file.chown(old.uid, old.gid).catch(() => {
     throw new ReinsError(

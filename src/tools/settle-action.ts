@@ -2,12 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { failpoint } from '../base/failpoint.ts';
 import type { SessionId } from '../base/ids.ts';
 import { sha256 } from '../base/sha256.ts';
-import {
-  type ActionRecord,
-  endAction,
-  type Receipt,
-  setActionObserved,
-} from '../ledger/actions.ts';
+import { type ActionRecord, endAction, type Receipt, type SeenContent } from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
 
@@ -24,13 +19,12 @@ export function settleAction(
   action: ActionRecord,
   event: 'applied' | 'failed',
   receipt: Receipt,
-  seen?: { readonly path: string; readonly sha256: string },
+  seen?: SeenContent,
 ): void {
   const { database, session } = options;
   const at = options.clock().toISOString();
   database.transaction(() => {
-    if (seen !== undefined) setActionObserved(database, action.id, seen.path, seen.sha256);
-    endAction(database, action, event, receipt, at);
+    endAction(database, action, event, receipt, at, seen);
     appendEvent(
       database,
       session,

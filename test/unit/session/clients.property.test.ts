@@ -187,7 +187,10 @@ test('N7 N43 N44 N45 whatever clients, runners and clocks do: no illegal state, 
           const pending = listTurns(session.database, session.id).filter(
             ({ state }) => state === 'pending',
           );
-          expect(pending.length).toBe(current.status === 'waiting_for_gpt' ? 1 : 0);
+          // A session that is being stopped keeps its turn until its processes have ended.
+          if (current.status !== 'stopping') {
+            expect(pending.length).toBe(current.status === 'waiting_for_gpt' ? 1 : 0);
+          }
         }
         expect(verifySession(session.database, session.id)).toEqual([]);
         expect(listActions(session.database, session.id)).toHaveLength(model.accepted.size);
@@ -196,6 +199,6 @@ test('N7 N43 N44 N45 whatever clients, runners and clocks do: no illegal state, 
         rmSync(directory, { recursive: true, force: true });
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 100 },
   );
 });

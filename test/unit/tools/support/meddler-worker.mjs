@@ -6,14 +6,24 @@ const { deed, flag, path } = workerData;
 const stopped = () => Atomics.load(flag, 0) !== 0;
 const report = { rounds: 0, missing: 0, sizes: [] };
 
+/** Moves `from` to `to`, unless a tool has made a directory there in the moment when there was nothing. */
+const settle = (from, to) => {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (!['EISDIR', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(error.code)) throw error;
+    return false;
+  }
+};
+
 const deeds = {
   /** Lets `other` stand at `path` for a moment, again and again. */
   swap() {
     const aside = `${path}.aside`;
     renameSync(path, aside);
-    renameSync(workerData.other, path);
-    renameSync(path, workerData.other);
-    renameSync(aside, path);
+    if (settle(workerData.other, path)) renameSync(path, workerData.other);
+    while (!settle(aside, path)) renameSync(path, `${path}.made-${report.rounds}`);
   },
   append() {
     appendFileSync(path, workerData.text);

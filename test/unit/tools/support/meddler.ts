@@ -17,10 +17,7 @@ export interface MeddlerReport {
 }
 
 /** Runs `work` while a thread of its own does the deed as fast as it can; the deed is undone when this returns. */
-export async function whileMeddling(
-  deed: Deed,
-  work: () => Promise<void>,
-): Promise<MeddlerReport> {
+export async function whileMeddling(deed: Deed, work: () => Promise<void>): Promise<MeddlerReport> {
   const flag = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(new URL('./meddler-worker.mjs', import.meta.url), {
     workerData: { ...deed, flag },

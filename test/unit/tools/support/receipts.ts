@@ -1,5 +1,6 @@
 import type { Receipt } from '../../../../src/ledger/actions.ts';
-import { required, type ToolSession } from './tool-session.ts';
+import { look } from './look.ts';
+import type { ToolSession } from './tool-session.ts';
 
 /** The lines that Read shows, without their numbers, by number. Notes have no number and are left out. */
 export function shownLines(receipt: Receipt): Map<number, string> {
@@ -30,14 +31,14 @@ export async function allPages(
 ): Promise<Receipt[]> {
   const pages: Receipt[] = [];
   for (let cursor: string | undefined; pages.length < 1_000; ) {
-    const page = await session.call(tool, cursor === undefined ? input : { ...input, cursor });
+    const page = await look(session, tool, cursor === undefined ? input : { ...input, cursor });
     if (page.is_error) throw new Error(page.text);
     pages.push(page);
     cursor = cursorOf(page);
     if (cursor === undefined) return pages;
     between(page);
   }
-  throw new Error(`the pages have no end after ${required(pages.at(-1)).text}`);
+  throw new Error('the pages have no end');
 }
 
 /** Whether the number stands in the text: positions have no other place in a receipt. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -96,7 +97,7 @@ export function openToolSession(
     {
       prompt: 'Test the tools.',
       workingDirectory: places.project,
-      idempotencyKey: 'tool-test',
+      idempotencyKey: randomUUID(),
       label: null,
       profile,
       subagentPolicy: 'none',
@@ -121,10 +122,8 @@ export function openToolSession(
   const newExecutor = (tools: readonly Tool[] = toolsFor(profile)): Executor =>
     createExecutor({ database, session: id, tools, context, clock: now, onChange() {} });
   const executor = newExecutor();
-  let replies = 0;
 
   function authorize(...calls: readonly Call[]): NewAction[] {
-    replies += 1;
     const turn = presentTurn(
       database,
       id,
@@ -137,7 +136,7 @@ export function openToolSession(
         sessionId: id,
         leaseId,
         turnId: turn.id,
-        replyId: `reply-${replies}`,
+        replyId: randomUUID(),
         text: '',
         calls,
       },
@@ -177,7 +176,7 @@ export function openToolSession(
         .map((event) => event.data),
     dispose() {
       database.close();
-      const left = temporaryFiles(places.root);
+      const left = temporaryFiles(Buffer.from(places.root).toString('latin1'));
       const processes = processesOf(places.root);
       rmSync(places.root, { recursive: true, force: true });
       if (left.length > 0) throw new Error(`temporary files were left: ${left.join(', ')}`);
@@ -188,12 +187,18 @@ export function openToolSession(
 
 /** Files that a change makes for a moment. They are found by their name alone, wherever they lie. */
 export function temporaryFiles(root: string): string[] {
-  return readdirSync(root, { recursive: true, encoding: 'buffer' })
-    .map((entry) => entry.toString('latin1'))
-    .filter((entry) => /(^|\/)\.reins-/.test(entry));
+  return readdirSync(Buffer.from(root, 'latin1'), {
+    withFileTypes: true,
+    encoding: 'buffer',
+  }).flatMap((entry) => {
+    const path = `${root}/${entry.name.toString('latin1')}`;
+    if (entry.isDirectory()) return temporaryFiles(path);
+    return entry.name.toString('latin1').startsWith('.reins-') ? [path] : [];
+  });
 }
 
 export function required<Value>(value: Value | null | undefined): Value {
-  if (value === null || value === undefined) throw new Error('a value that has to exist is missing');
+  if (value === null || value === undefined)
+    throw new Error('a value that has to exist is missing');
   return value;
 }
