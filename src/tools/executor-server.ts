@@ -44,11 +44,13 @@ export function createExecutorServer(
   tools: readonly Tool[],
   executor: Executor,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const listed = tools.map((tool) => {
-    const { name, description, input_schema: inputSchema } = describeTool(tool);
-    const annotations = { readOnlyHint: tool.kind === 'observe', openWorldHint: false };
-    return { name, description, inputSchema, annotations };
-  });
+  // Made when it is asked for, since Claude Code is still starting then and this process has nothing else to do.
+  const listTools = (): object[] =>
+    tools.map((tool) => {
+      const { name, description, input_schema: inputSchema } = describeTool(tool);
+      const annotations = { readOnlyHint: tool.kind === 'observe', openWorldHint: false };
+      return { name, description, inputSchema, annotations };
+    });
 
   async function dispatch(method: string, params: unknown): Promise<Outcome> {
     switch (method) {
@@ -66,7 +68,7 @@ export function createExecutorServer(
       case 'ping':
         return { result: {} };
       case 'tools/list':
-        return { result: { tools: listed } };
+        return { result: { tools: listTools() } };
       case 'tools/call': {
         const call = callSchema.safeParse(params);
         if (!call.success) return failure(-32602, 'The parameters of tools/call are invalid.');

@@ -127,6 +127,10 @@ test('N19 F51 in a file of mixed line ends every line that stays keeps its own',
   expect(await edited(mixed, { old: 'one\ntwo\nthree', new: '1\ntwo\n3' })).toBe(
     '1\r\ntwo\n3\r\nfour\nfive',
   );
+  // Also where lines are added before it.
+  expect(await edited('a\r\nb\nc\r\nd\n', { old: 'a\nb\nc\nd', new: 'A\nA2\nb\nC\nd' })).toBe(
+    'A\r\nA2\r\nb\nC\r\nd\n',
+  );
   // A changed line is still the same line of the file.
   expect(await edited(mixed, { old: 'two\nthree\nfour', new: '2\n3\n4' })).toBe(
     'one\r\n2\n3\r\n4\nfive',

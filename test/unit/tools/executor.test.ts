@@ -115,6 +115,21 @@ test('N43 F34 F37 the same call twice at once has one effect and one receipt', a
   expect(session.eventsOf('action_applied')).toHaveLength(1);
 });
 
+test('N43 N23 a look is taken once: again, at once, and after what it looked at has changed', async () => {
+  let looks = 0;
+  const looking = observing('Look', async () => {
+    looks += 1;
+    return { text: `look ${looks}`, truncated: false };
+  });
+  const executor = session.createExecutor([looking]);
+  const action = authorizeOne({ tool: 'Look', input: {} });
+  const receipts = await Promise.all([1, 2, 3].map(() => session.run(action, executor)));
+  receipts.push(await session.run(action, executor));
+  receipts.push(await session.run(action, session.createExecutor([looking])));
+  expect(receipts.map(({ text }) => text)).toEqual(Array(5).fill('look 1'));
+  expect(looks).toBe(1);
+});
+
 test('N43 a refusal is stored as well, and repeated although the call would succeed now', async () => {
   const path = join(session.project, 'late');
   const action = authorizeOne(grow(path));

@@ -169,6 +169,7 @@ test('N19 F57 F4 links: a file with a second name is refused, and both names sta
 
 test('N19 F57 F4 links: a dangling link creates nothing outside, and no link is written through', async () => {
   const target = put('there', 'old', session.outside);
+  put('sub/there', 'old', session.outside);
   mkdirSync(join(session.project, 'real'));
   const links: Record<string, string> = {
     dangling: join(session.outside, 'new'),
@@ -187,13 +188,20 @@ test('N19 F57 F4 links: a dangling link creates nothing outside, and no link is 
     'directory-link/there',
     'directory-link/new',
     'directory-link/a/b/new',
+    'directory-link/sub/there',
+    'directory-link/sub/new',
+    'directory-link/sub/a/new',
     'inner-directory-link/new',
     'loop',
     'loop/new',
   ]) {
     expect([path, (await write(path, 'new')).code]).toEqual([path, 'symbolic_link']);
   }
-  expect(readdirSync(session.outside)).toEqual(['there']);
+  expect(readdirSync(session.outside, { recursive: true }).sort()).toEqual([
+    'sub',
+    'sub/there',
+    'there',
+  ]);
   expect(readFileSync(target, 'utf8')).toBe('old');
   expect(readdirSync(join(session.project, 'real'))).toEqual([]);
   for (const name of Object.keys(links)) {
@@ -377,19 +385,20 @@ test('N20 F4 concurrency: two sessions that write one new file at once do not bo
 
 test('N20 F57 a directory swapped for a link during writes makes nothing outside', async () => {
   const directory = join(session.project, 'swapped');
-  put('swapped/keep', '');
-  put('keep', '', session.outside);
+  put('swapped/sub/keep', '');
+  put('sub/keep', '', session.outside);
   const other = join(session.project, 'link');
   symlinkSync(session.outside, other);
   const codes = new Set<string | null>();
   await whileMeddling({ deed: 'swap', path: directory, other }, async () => {
     for (let round = 0; round < 250; round += 1) {
-      const path = round % 2 === 0 ? `swapped/new-${round}` : `swapped/sub-${round}/deep/new`;
+      const path =
+        round % 2 === 0 ? `swapped/sub/new-${round}` : `swapped/sub/sub-${round}/deep/new`;
       codes.add((await write(path, 'x')).code);
     }
   });
-  expect(readdirSync(session.outside)).toEqual(['keep']);
-  expect(readFileSync(join(session.outside, 'keep'), 'utf8')).toBe('');
+  expect(readdirSync(session.outside, { recursive: true }).sort()).toEqual(['sub', 'sub/keep']);
+  expect(readFileSync(join(session.outside, 'sub/keep'), 'utf8')).toBe('');
   expect(codes).toContain(null);
   expect(codes).toContain('symbolic_link');
 });
