@@ -2,7 +2,7 @@
 // A time never makes it fail; a measurement that cannot be made does.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureContinue } from './measurements/continue.mjs';
 import { measureExecutor } from './measurements/executor.mjs';
@@ -35,6 +35,8 @@ const USAGE = `npm run bench -- [--runs N] [--json] [${Object.keys(MEASUREMENTS)
 const { runs, json, names } = readArguments();
 if (!existsSync(BUILT_ENTRY)) leave('There is nothing to measure in dist/. Type: npm run build');
 
+const machine = describeMachine();
+
 const progress = createProgress();
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {
@@ -42,7 +44,6 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
     process.exit(1);
   });
 }
-const machine = describeMachine();
 const results = [];
 for (const name of names) {
   try {
@@ -82,13 +83,19 @@ function readArguments() {
 }
 
 function describeMachine() {
-  const claude = execFileSync(findPinnedClaude(), ['--version'], {
-    encoding: 'utf8',
-    env: { HOME: '/nonexistent' },
-  }).trim();
+  const claude = readClaudeVersion();
   const [cpu] = cpus();
-  const summary = `${process.platform}-${process.arch}, ${cpus().length} x ${cpu?.model.trim() ?? 'unknown'}, Node ${process.versions.node}, ${claude}`;
+  const summary = `${process.platform}-${process.arch}, ${cpus().length} x ${cpu?.model.trim() ?? 'unknown'}, Node ${process.versions.node}, ${claude}, load ${loadavg()[0].toFixed(1)}`;
   return { summary, at: new Date().toISOString(), node: process.versions.node, claude };
+}
+
+function readClaudeVersion() {
+  try {
+    const env = { HOME: '/nonexistent' };
+    return execFileSync(findPinnedClaude(), ['--version'], { encoding: 'utf8', env }).trim();
+  } catch (error) {
+    return leave(error.message);
+  }
 }
 
 function leave(message) {
