@@ -1,9 +1,14 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { armFailpoint } from '../base/failpoint.ts';
 import { ReinsError } from '../base/reins-error.ts';
 import { readEnvironment } from './environment.ts';
 import { VERSION } from './version.ts';
 
-const environment = () => readEnvironment(process.env, process.platform);
+const environment = () => {
+  const settings = readEnvironment(process.env, process.platform);
+  armFailpoint(settings.failpoint ?? undefined);
+  return settings;
+};
 
 const contentOption = () =>
   new Option(

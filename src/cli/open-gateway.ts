@@ -1,5 +1,4 @@
 import { systemClock } from '../base/clock.ts';
-import { armFailpoint } from '../base/failpoint.ts';
 import { createSessionTokens } from '../base/session-tokens.ts';
 import {
   openStateDirectory,
@@ -31,7 +30,6 @@ const NETWORK_BOUNDARY: NetworkBoundary = {
 
 /** Everything that a front needs, over one state directory. Any number may be open at once. */
 export function openGateway(environment: Environment): Gateway {
-  armFailpoint(environment.failpoint ?? undefined);
   const state = openStateDirectory(environment.stateDirectory);
   const tokens = createSessionTokens(readOrCreateSecret(state.secretFile));
   const database = openLedger(state.database);

@@ -55,6 +55,7 @@ export function createRunnerLauncher(options: LauncherOptions): RunnerPort {
       return { kind: 'attached', connection };
     },
 
+    isAlive,
     endLeftover,
 
     async launch(session) {

@@ -22,6 +22,8 @@ const MIGRATIONS: readonly string[] = [
     runner_birth TEXT,
     claude_pid INTEGER,
     claude_birth TEXT,
+    undoer_pid INTEGER,
+    undoer_birth TEXT,
     launch_error TEXT,
     last_result TEXT,
     stop_request TEXT,

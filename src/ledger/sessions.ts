@@ -72,6 +72,8 @@ export interface SessionRecord {
   readonly runner: RunnerRecord | null;
   /** The Claude Code that the runner started; it can outlive a runner that was killed. */
   readonly claude: ProcessRecord | null;
+  /** The process that is undoing changes of the session right now. */
+  readonly undoer: ProcessRecord | null;
   readonly launchError: LaunchErrorRecord | null;
   readonly lastResult: LastResult | null;
   readonly stopRequest: StopRequest | null;
@@ -97,6 +99,8 @@ const sessionRow = z
     runner_birth: z.string().nullable(),
     claude_pid: z.number().int().positive().nullable(),
     claude_birth: z.string().nullable(),
+    undoer_pid: z.number().int().positive().nullable(),
+    undoer_birth: z.string().nullable(),
     launch_error: jsonColumn(launchErrorSchema).nullable(),
     last_result: jsonColumn(lastResultSchema).nullable(),
     stop_request: jsonColumn(stopRequestSchema).nullable(),
@@ -124,6 +128,10 @@ const sessionRow = z
         row.claude_pid !== null && row.claude_birth !== null
           ? { pid: row.claude_pid, birth: row.claude_birth }
           : null,
+      undoer:
+        row.undoer_pid !== null && row.undoer_birth !== null
+          ? { pid: row.undoer_pid, birth: row.undoer_birth }
+          : null,
       launchError: row.launch_error,
       lastResult: row.last_result,
       stopRequest: row.stop_request,
@@ -136,7 +144,14 @@ export function insertSession(
   database: LedgerDatabase,
   session: Omit<
     SessionRecord,
-    'revision' | 'runner' | 'claude' | 'launchError' | 'lastResult' | 'stopRequest' | 'updatedAt'
+    | 'revision'
+    | 'runner'
+    | 'claude'
+    | 'undoer'
+    | 'launchError'
+    | 'lastResult'
+    | 'stopRequest'
+    | 'updatedAt'
   >,
 ): void {
   database.run(
@@ -205,6 +220,19 @@ export function setSessionClaude(
     'UPDATE sessions SET claude_pid=?, claude_birth=? WHERE session_id=?',
     claude?.pid ?? null,
     claude?.birth ?? null,
+    id,
+  );
+}
+
+export function setSessionUndoer(
+  database: LedgerDatabase,
+  id: SessionId,
+  undoer: ProcessRecord | null,
+): void {
+  database.run(
+    'UPDATE sessions SET undoer_pid=?, undoer_birth=? WHERE session_id=?',
+    undoer?.pid ?? null,
+    undoer?.birth ?? null,
     id,
   );
 }

@@ -63,7 +63,8 @@ export async function handleRequest(
         },
         clock(),
       );
-      if (!outcome.replay) handlers.takeUpPrompt();
+      // Also for a repetition: what was queued may not have been taken up, and taking it up twice does nothing.
+      handlers.takeUpPrompt();
       changes.notify();
       return outcome;
     }
@@ -78,7 +79,7 @@ export async function handleRequest(
         },
         clock(),
       );
-      await handlers.stop();
+      if (outcome.stopping) await handlers.stop();
       return { replay: outcome.replay };
     }
     case 'wait':

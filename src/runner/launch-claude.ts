@@ -6,7 +6,7 @@ import {
   startClaude,
   writeMcpConfig,
 } from '../claude/claude-process.ts';
-import { hasSavedConversation } from '../claude/saved-conversation.ts';
+import { claimConversation } from '../claude/saved-conversation.ts';
 import type { SessionRecord } from '../ledger/sessions.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { LoopbackServer } from './loopback-server.ts';
@@ -44,7 +44,7 @@ export function launchClaude(
       mcpConfigFile,
       tools: tools.map((tool) => tool.name),
       sessionId: session.claudeSessionId,
-      resume: hasSavedConversation(paths.claudeConfig, session.claudeSessionId),
+      resume: claimConversation(paths.claudeConfig, session.claudeSessionId),
       compactWindowTokens: config.compact_window_tokens,
     },
     handlers,

@@ -36,7 +36,7 @@ if (claimSession(database, config.session_id, record, isAlive, new Date())) awai
 else process.stdout.write('taken\n');
 
 async function serve(): Promise<void> {
-  const runner = createSessionRunner({ database, state, config, log });
+  const runner = createSessionRunner({ database, state, config, runnerId: record.id, log });
   const socketPath = state.socketPath(record.id);
   const launched = runner.launch();
   const server = await listenForGateways({

@@ -1,4 +1,4 @@
-import type { SessionId } from '../base/ids.ts';
+import type { RunnerId, SessionId } from '../base/ids.ts';
 import type { LaunchErrorCode } from '../base/reins-error.ts';
 import { unreachable } from '../base/unreachable.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
@@ -17,31 +17,38 @@ export type EndCause =
 export function recordEnd(
   database: LedgerDatabase,
   session: SessionId,
+  runner: RunnerId,
   cause: EndCause,
   now: Date,
 ): void {
-  const starting = requireSession(database, session).status === 'starting';
+  const { status } = requireSession(database, session);
+  const starting = status === 'starting';
+  if (status === 'stopping') {
+    // Whatever ended the processes: the client has asked for it, and gets what it asked for.
+    finishStop(database, session, runner, now);
+    return;
+  }
   switch (cause.kind) {
     case 'stop_requested':
-      finishStop(database, session, now);
+      finishStop(database, session, runner, now);
       break;
     case 'lease_ran_out':
-      expireLease(database, session, now);
+      expireLease(database, session, runner, now);
       break;
     case 'launch_failed': {
       const { code, message } = cause;
-      if (starting) failLaunch(database, session, { code, message }, now);
-      else loseClaude(database, session, `was ended, because ${message}`, now);
+      if (starting) failLaunch(database, session, runner, { code, message }, now);
+      else loseClaude(database, session, runner, `was ended, because ${message}`, now);
       break;
     }
     case 'claude_exited': {
       const message = `Claude Code ${cause.how} before it asked its first question; see that the binary at CLAUDE_BIN or on PATH runs by itself.`;
-      if (starting) failLaunch(database, session, { code: 'claude_exited', message }, now);
-      else loseClaude(database, session, cause.how, now);
+      if (starting) failLaunch(database, session, runner, { code: 'claude_exited', message }, now);
+      else loseClaude(database, session, runner, cause.how, now);
       break;
     }
     case 'terminated':
-      loseClaude(database, session, `was ended by ${cause.by}`, now);
+      loseClaude(database, session, runner, `was ended by ${cause.by}`, now);
       break;
     default:
       unreachable(cause);

@@ -1,7 +1,9 @@
 import { systemClock } from '../base/clock.ts';
+import type { RunnerId } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { type LaunchErrorCode, ReinsError } from '../base/reins-error.ts';
 import { ensurePrivateDirectory, type StateDirectory } from '../base/state-directory.ts';
+import { systemErrorCode } from '../base/system-error-code.ts';
 import { createBridge } from '../bridge/bridge.ts';
 import { assertClaude } from '../claude/assert-version.ts';
 import type { ClaudeProcess } from '../claude/claude-process.ts';
@@ -32,6 +34,7 @@ export interface RunnerDependencies {
   readonly database: LedgerDatabase;
   readonly state: StateDirectory;
   readonly config: RunnerConfig;
+  readonly runnerId: RunnerId;
   readonly log: Log;
 }
 
@@ -81,12 +84,16 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
     await executor.drain(DRAIN_MS);
     closeLoopback();
     try {
-      setSessionClaude(database, id, null);
-      recordEnd(database, id, because, clock());
+      recordEnd(database, id, dependencies.runnerId, because, clock());
     } catch (error) {
       log.error({ error: String(error) }, 'the end could not be recorded');
     }
     changes.notify();
+  }
+
+  /** N46: what a client gets to read names no place inside the state directory. */
+  function hidePlaces(text: string): string {
+    return text.replaceAll(paths.root, '[session]').replaceAll(state.root, '[state]');
   }
 
   function takeUpPrompt(): void {
@@ -101,7 +108,15 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
     for (const directory of [paths.home, paths.claudeConfig, paths.runtime]) {
       ensurePrivateDirectory(directory);
     }
-    await reconcileActions({ database, session: id, context, clock, redo: true, onChange });
+    await reconcileActions({
+      database,
+      session: id,
+      context,
+      clock,
+      redo: session.stopRequest === null,
+      onChange,
+    });
+    if (cause !== undefined) return;
     const keys = { bridge: mintLoopbackKey(), executor: mintLoopbackKey() };
     const loopback = await startLoopbackServer({
       bridge: createBridge({ key: keys.bridge, onTurnRequest: desk.receive }),
@@ -109,16 +124,18 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
       executor: createExecutorServer(tools, executor),
     });
     closeLoopback = loopback.close;
-    claude = launchClaude(await asserted, session, paths, config, loopback, keys, tools, {
+    const file = await asserted;
+    if (cause !== undefined) return;
+    claude = launchClaude(file, session, paths, config, loopback, keys, tools, {
       onResult(result) {
-        finishRun(database, id, result, clock());
+        finishRun(database, id, { ...result, text: hidePlaces(result.text) }, clock());
         onChange();
       },
       onContractBroken(reason) {
         const message = `Claude Code is not set up as it has to be: ${reason}; install the supported version.`;
         end({ kind: 'launch_failed', code: 'claude_contract_broken', message });
       },
-      onExit: (how) => end({ kind: 'claude_exited', how }),
+      onExit: (how) => end({ kind: 'claude_exited', how: hidePlaces(how) }),
     });
     setSessionClaude(database, id, claude.identity ?? null);
     takeUpPrompt();
@@ -133,7 +150,7 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
         await startProcesses();
       } catch (error) {
         log.error({ error: String(error) }, 'launch failed');
-        end(toLaunchFailure(error));
+        end(toLaunchFailure(error, hidePlaces));
       }
       if (cause !== undefined) {
         await claude?.end();
@@ -165,14 +182,15 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
   };
 }
 
-function toLaunchFailure(error: unknown): EndCause {
-  if (error instanceof ReinsError && isLaunchCode(error.code)) {
-    return { kind: 'launch_failed', code: error.code, message: error.message };
+function toLaunchFailure(error: unknown, hidePlaces: (text: string) => string): EndCause {
+  if (error instanceof ReinsError) {
+    const code = isLaunchCode(error.code) ? error.code : 'runner_failed';
+    return { kind: 'launch_failed', code, message: hidePlaces(error.message) };
   }
   return {
     kind: 'launch_failed',
     code: 'runner_failed',
-    message: `The session could not be set up (${error instanceof Error ? error.message : 'unknown reason'}); correct that and call native_session_continue.`,
+    message: `The session could not be set up (${systemErrorCode(error) ?? 'unknown reason'}); look at its runner log in the state directory, correct that and call native_session_continue.`,
   };
 }
 

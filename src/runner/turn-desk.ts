@@ -51,7 +51,6 @@ export function createTurnDesk(options: TurnDeskOptions): TurnDesk {
         hasReply(database, session, replyFingerprint(text, toolUseIds)),
       );
       const unseen = isFirst ? listUnseenResults(database, session, turn.request) : [];
-      isFirst = false;
       waiting = [turn.held];
       presentTurn(
         database,
@@ -68,6 +67,7 @@ export function createTurnDesk(options: TurnDeskOptions): TurnDesk {
         },
         clock(),
       );
+      isFirst = false;
       failpoint('turn-stored');
       options.onChange();
     },

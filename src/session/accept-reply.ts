@@ -12,6 +12,7 @@ import type { Reply } from './check-reply.ts';
 import { extendLease, requireLiveLease } from './lease.ts';
 import { replyFingerprint } from './reply-fingerprint.ts';
 import { requireSession } from './require-session.ts';
+import { requireSettledActions } from './require-settled-actions.ts';
 
 export interface ReplyInput extends Reply {
   readonly sessionId: string;
@@ -61,6 +62,7 @@ export function acceptReply(
         'tool_calls cannot be given here, because this turn asks for a summary of the conversation; answer it with text alone.',
       );
     }
+    if (input.calls.length > 0) requireSettledActions(database, session.id);
     const at = now.toISOString();
     const actions = input.calls.map(
       (call): NewAction => ({

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { JsonObject } from '../base/canonical-json.ts';
 import {
   isLeaseId,
   isSessionId,
@@ -38,6 +39,28 @@ export interface StartOutcome {
   readonly leaseId: LeaseId;
 }
 
+/** What the same key came to before, whether its directory is still there or not. Throws `idempotency_conflict`. */
+export function findStart(database: LedgerDatabase, input: StartInput): StartOutcome | undefined {
+  const { key, keyed } = toRequest(input);
+  const stored = findRequest(database, key, keyed);
+  if (stored === undefined) return undefined;
+  const outcome = outcomeSchema.parse(stored);
+  return { replay: true, sessionId: outcome.session_id, leaseId: outcome.lease_id };
+}
+
+function toRequest(input: StartInput): { readonly key: RequestKey; readonly keyed: JsonObject } {
+  return {
+    key: { scope: 'gateway', kind: 'start', key: input.idempotencyKey },
+    keyed: {
+      prompt: input.prompt,
+      working_directory: input.workingDirectory,
+      session_label: input.label,
+      capability_profile: input.profile,
+      subagent_policy: input.subagentPolicy,
+    },
+  };
+}
+
 /**
  * Creates a session with its first prompt queued, or finds the one that the same key created before. One
  * transaction: after a crash there is a whole session or none.
@@ -49,20 +72,10 @@ export function createSession(
   leaseSeconds: number,
   now: Date,
 ): StartOutcome {
-  const key: RequestKey = { scope: 'gateway', kind: 'start', key: input.idempotencyKey };
-  const keyed = {
-    prompt: input.prompt,
-    working_directory: input.workingDirectory,
-    session_label: input.label,
-    capability_profile: input.profile,
-    subagent_policy: input.subagentPolicy,
-  };
+  const { key, keyed } = toRequest(input);
   return database.transaction(() => {
-    const stored = findRequest(database, key, keyed);
-    if (stored !== undefined) {
-      const outcome = outcomeSchema.parse(stored);
-      return { replay: true, sessionId: outcome.session_id, leaseId: outcome.lease_id };
-    }
+    const stored = findStart(database, input);
+    if (stored !== undefined) return stored;
     const at = now.toISOString();
     const sessionId = mintSessionId();
     const leaseId = mintLeaseId();

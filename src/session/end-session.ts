@@ -5,6 +5,7 @@ import {
   findSession,
   type LaunchErrorRecord,
   moveSession,
+  type SessionRecord,
   setSessionClaude,
   setSessionNote,
   setSessionRunner,
@@ -12,24 +13,53 @@ import {
 import { SESSION_TABLE } from '../machine/session-machine.ts';
 import { endRun } from './end-run.ts';
 
-/** Claude Code has ended after a stop request: the session is stopped and its runner about to leave. */
-export function finishStop(database: LedgerDatabase, session: SessionId, now: Date): void {
-  const at = now.toISOString();
+/**
+ * Who records an end: the runner with this id, or null for a gateway that acts while the session has none. Whoever is
+ * not, or no longer, what the ledger says of the session records nothing: another process may be at work in it by now.
+ */
+export type Recorder = RunnerId | null;
+
+function whenOwn(
+  database: LedgerDatabase,
+  session: SessionId,
+  recorder: Recorder,
+  record: (current: SessionRecord) => void,
+): void {
   database.transaction(() => {
+    const current = findSession(database, session);
+    if (current === undefined || (current.runner?.id ?? null) !== recorder) return;
+    setSessionRunner(database, session, null);
+    setSessionClaude(database, session, null);
+    record(current);
+  });
+}
+
+/** Claude Code has ended after a stop request: the session is stopped and its runner about to leave. */
+export function finishStop(
+  database: LedgerDatabase,
+  session: SessionId,
+  recorder: Recorder,
+  now: Date,
+): void {
+  const at = now.toISOString();
+  whenOwn(database, session, recorder, () => {
     endRun(database, session, { isError: true, text: 'The session was stopped.' }, at);
     moveSession(database, session, 'claude_ended');
-    setSessionRunner(database, session, null);
     appendEvent(database, session, 'session_stopped', {}, at);
   });
 }
 
 /** The lease ran out: the run ends, the conversation stays and can be continued after a recover. */
-export function expireLease(database: LedgerDatabase, session: SessionId, now: Date): void {
+export function expireLease(
+  database: LedgerDatabase,
+  session: SessionId,
+  recorder: Recorder,
+  now: Date,
+): void {
   const at = now.toISOString();
-  database.transaction(() => {
+  whenOwn(database, session, recorder, () => {
     endRun(database, session, { isError: true, text: 'The lease ran out.' }, at);
     moveSession(database, session, 'lease_ran_out');
-    setSessionRunner(database, session, null);
     appendEvent(database, session, 'lease_expired', {}, at);
   });
 }
@@ -38,13 +68,13 @@ export function expireLease(database: LedgerDatabase, session: SessionId, now: D
 export function failLaunch(
   database: LedgerDatabase,
   session: SessionId,
+  recorder: Recorder,
   error: LaunchErrorRecord,
   now: Date,
 ): void {
   const at = now.toISOString();
-  database.transaction(() => {
-    setSessionRunner(database, session, null);
-    if (findSession(database, session)?.status !== 'starting') return;
+  whenOwn(database, session, recorder, (current) => {
+    if (current.status !== 'starting') return;
     endRun(database, session, { isError: true, text: error.message }, at);
     moveSession(database, session, 'launch_failed');
     setSessionNote(database, session, 'launch_error', error);
@@ -69,12 +99,7 @@ export function recordRunnerLost(
   now: Date,
 ): void {
   const at = now.toISOString();
-  database.transaction(() => {
-    const current = findSession(database, session);
-    // Another gateway may have recorded it, or a new runner be at work by now.
-    if (current?.runner?.id !== runner) return;
-    setSessionRunner(database, session, null);
-    setSessionClaude(database, session, null);
+  whenOwn(database, session, runner, (current) => {
     if (SESSION_TABLE[current.status].runner_lost !== undefined) {
       const text =
         'The process that ran this session is gone; the conversation is saved and native_session_continue resumes it.';
@@ -89,14 +114,12 @@ export function recordRunnerLost(
 export function loseClaude(
   database: LedgerDatabase,
   session: SessionId,
+  recorder: Recorder,
   how: string,
   now: Date,
 ): void {
   const at = now.toISOString();
-  database.transaction(() => {
-    const current = findSession(database, session);
-    if (current === undefined) return;
-    setSessionRunner(database, session, null);
+  whenOwn(database, session, recorder, (current) => {
     if (SESSION_TABLE[current.status].run_failed !== undefined) {
       const text = `Claude Code ${how}; the conversation is saved and native_session_continue resumes it.`;
       endRun(database, session, { isError: true, text }, at);

@@ -1,6 +1,5 @@
-import { mintRunId, type SessionId } from '../base/ids.ts';
+import { mintRunId } from '../base/ids.ts';
 import { ReinsError } from '../base/reins-error.ts';
-import { listOpenActions } from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
 import { findRequest, type RequestKey, recordRequest } from '../ledger/requests.ts';
@@ -9,6 +8,7 @@ import { moveSession, setSessionNote } from '../ledger/sessions.ts';
 import { SESSION_TABLE } from '../machine/session-machine.ts';
 import { extendLease, requireLiveLease } from './lease.ts';
 import { requireSession } from './require-session.ts';
+import { requireSettledActions } from './require-settled-actions.ts';
 
 export interface ContinueInput {
   readonly sessionId: string;
@@ -38,6 +38,12 @@ export function queuePrompt(
         `The session is ${session.status}, so it takes no new prompt; answer its pending turn with native_session_reply_and_wait, or end it with native_session_stop first.`,
       );
     }
+    if (session.undoer !== null) {
+      throw new ReinsError(
+        'session_busy',
+        'Changes of the session are being undone; repeat the call when that has ended.',
+      );
+    }
     requireSettledActions(database, session.id);
     const at = now.toISOString();
     const runId = mintRunId();
@@ -50,14 +56,4 @@ export function queuePrompt(
     recordRequest(database, key, keyed, {}, at);
     return { replay: false };
   });
-}
-
-/** Throws `recovery_required` while nobody knows what became of an action: a model must not go on from a guess. */
-function requireSettledActions(database: LedgerDatabase, session: SessionId): void {
-  const unknown = listOpenActions(database, session).find((action) => action.state === 'unknown');
-  if (unknown === undefined) return;
-  throw new ReinsError(
-    'recovery_required',
-    `It is not known whether action ${unknown.id} (${unknown.tool}) changed ${unknown.path}, which has a content that is neither the one from before nor the one from after; look at the file, then type "reins resolve ${session} ${unknown.id} --as applied" or "--as not-applied".`,
-  );
 }

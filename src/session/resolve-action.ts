@@ -31,7 +31,8 @@ export function resolveAction(
       truncated: false,
       code: applied ? null : 'write_failed',
     };
-    endAction(database, action, applied ? 'applied' : 'failed', receipt, at);
+    // A receipt that was given out once is vouched for by the timeline and stays what it was.
+    endAction(database, action, applied ? 'applied' : 'failed', action.receipt ?? receipt, at);
     appendEvent(
       database,
       session,

@@ -13,6 +13,8 @@ export type RunnerLookup =
 /** What a gateway needs of processes. Implemented where processes may be started. */
 export interface RunnerPort {
   find(session: SessionId, runner: RunnerRecord): Promise<RunnerLookup>;
+  /** Whether the very process that was recorded still runs. */
+  isAlive(process: ProcessRecord): boolean;
   /** Ends a Claude Code whose runner is gone. */
   endLeftover(claude: ProcessRecord): Promise<void>;
   /** Starts a runner on the session's queued prompt. Resolves when it serves or could not; null when it serves. */

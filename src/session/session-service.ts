@@ -5,10 +5,10 @@ import { ReinsError } from '../base/reins-error.ts';
 import type { SessionTokens } from '../base/session-tokens.ts';
 import { type ActionRecord, listOpenActions } from '../ledger/actions.ts';
 import { findRequest } from '../ledger/requests.ts';
-import type { SessionRecord } from '../ledger/sessions.ts';
+import { type SessionRecord, setSessionUndoer } from '../ledger/sessions.ts';
 import type { RunnerConnection } from '../wire/runner-connection.ts';
 import { checkReply, type Reply } from './check-reply.ts';
-import { createSession, requireAvailable, type StartInput } from './create-session.ts';
+import { createSession, findStart, requireAvailable, type StartInput } from './create-session.ts';
 import { failLaunch, finishStop, recordRunnerLost } from './end-session.ts';
 import { extendLease, isLeaseLive, requireLeaseHolder, requireLiveLease } from './lease.ts';
 import { type ContinueInput, queuePrompt } from './queue-prompt.ts';
@@ -66,6 +66,11 @@ export function createSessionService(dependencies: ServiceDependencies): Session
     session: SessionRecord,
     patience = performance.now() + SILENCE_MS,
   ): Promise<{ readonly session: SessionRecord; readonly runner: RunnerConnection | undefined }> {
+    if (session.undoer !== null && !runners.isAlive(session.undoer)) {
+      setSessionUndoer(database, session.id, null);
+      await dependencies.reconcile(session);
+      return attach(requireSession(database, session.id), patience);
+    }
     const { runner } = session;
     if (runner === null) return { session: await settleActions(session), runner: undefined };
     const found = await runners.find(session.id, runner);
@@ -97,15 +102,18 @@ export function createSessionService(dependencies: ServiceDependencies): Session
 
   /** Without a runner nobody is at work on the files: what was under way can be looked up. */
   async function settleActions(session: SessionRecord): Promise<SessionRecord> {
-    if (session.status === 'starting') return session;
-    if (!listOpenActions(database, session.id).some(isInDoubt)) return session;
-    await dependencies.reconcile(session);
+    if (session.status === 'stopping') finishStop(database, session.id, null, clock());
+    if (session.status === 'starting' || session.undoer !== null) return session;
+    if (listOpenActions(database, session.id).some(isInDoubt)) {
+      await dependencies.reconcile(session);
+    }
     return requireSession(database, session.id);
   }
 
   async function launch(session: SessionId): Promise<void> {
     const error = await runners.launch(session);
-    if (error !== null) failLaunch(database, session, error, clock());
+    // A runner that has taken the session up meanwhile, started by whomever, is left alone.
+    if (error !== null) failLaunch(database, session, null, error, clock());
   }
 
   /** Waits until the session needs its client, at most until `deadline`. */
@@ -135,8 +143,16 @@ export function createSessionService(dependencies: ServiceDependencies): Session
     async start(input, waitMs) {
       const deadline = performance.now() + waitMs;
       requireAvailable(input.profile, input.subagentPolicy);
-      const directory = await resolveWorkingDirectory(input.workingDirectory, input.profile);
-      const outcome = createSession(database, input, directory, dependencies.leaseSeconds, clock());
+      const known = findStart(database, input);
+      const outcome =
+        known ??
+        createSession(
+          database,
+          input,
+          await resolveWorkingDirectory(input.workingDirectory, input.profile),
+          dependencies.leaseSeconds,
+          clock(),
+        );
       if (!outcome.replay) await launch(outcome.sessionId);
       await settle(outcome.sessionId, outcome.leaseId, deadline);
       return show(outcome.sessionId, outcome.leaseId, outcome.replay, true);
@@ -285,7 +301,7 @@ function stopWithoutRunner(
   return database.transaction(() => {
     const outcome = requestStop(database, input, clock());
     const session = requireSession(database, input.sessionId);
-    if (session.status === 'stopping') finishStop(database, session.id, clock());
+    if (session.status === 'stopping') finishStop(database, session.id, null, clock());
     return outcome;
   });
 }

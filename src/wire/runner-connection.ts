@@ -12,7 +12,9 @@ import {
 
 /** How long a runner may take to accept a connection and answer the greeting, in milliseconds. */
 const HANDSHAKE_TIMEOUT_MS = 3_000;
-/** How long any answer may take beyond the time that the request itself allows, in milliseconds. */
+/** How much later than it was asked to a runner may end a wait, in milliseconds. N9 leaves no more. */
+const LATE_MS = 1_000;
+/** How long any other answer may take, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 15_000;
 
 type WithoutId<Request> = Request extends unknown ? Omit<Request, 'id'> : never;
@@ -101,11 +103,10 @@ class EstablishedConnection implements RunnerConnection {
     if (!this.open) return Promise.reject(unreachableRunner());
     const id = this.#nextId;
     this.#nextId += 1;
-    const allowed = request.method === 'wait' ? request.timeout_ms : 0;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
         () => this.#settle(id)?.reject(unreachableRunner()),
-        allowed + ANSWER_TIMEOUT_MS,
+        request.method === 'wait' ? request.timeout_ms + LATE_MS : ANSWER_TIMEOUT_MS,
       );
       this.#waiting.set(id, { resolve, reject, timer });
       writeFrame(this.#socket, { id, ...request });
@@ -154,6 +155,7 @@ const FORWARDED_CODES: ReadonlySet<string> = new Set<RequestErrorCode>([
   'turn_unknown',
   'turn_finished',
   'idempotency_conflict',
+  'recovery_required',
   'state_corrupt',
   'storage_failed',
 ]);

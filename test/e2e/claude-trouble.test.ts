@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { type ConnectedGateway, connectStdio } from '../support/gateway.ts';
@@ -168,3 +168,20 @@ test.runIf(process.platform === 'linux')(
     await session.stop();
   },
 );
+
+test('F27 a Claude Code that was killed before it had saved a message begins its conversation anew', async () => {
+  const { client } = await open();
+  const session = await ScriptedSession.start(client, { working_directory: home.project });
+  await session.stop();
+  const projects = join(home.state, 'sessions', session.id, 'claude', 'projects');
+  const [project = ''] = readdirSync(projects);
+  const file = join(projects, project, `${session.state.claude_session_id}.jsonl`);
+  const [first = ''] = readFileSync(file, 'utf8').split('\n');
+  for (const left of [`${first}\n`, '', `${first}\n{"type":"user","mess`]) {
+    writeFileSync(file, left);
+    await session.continue('Go on.');
+    expect(session.state.status).toBe('waiting_for_gpt');
+    expect(session.messages.at(-1)).toEqual({ kind: 'task', text: 'Go on.' });
+    await session.stop();
+  }
+});

@@ -5,7 +5,9 @@ import { ReinsError } from '../../base/reins-error.ts';
 import { openStateDirectory } from '../../base/state-directory.ts';
 import { type ActionRecord, changesFile, listActions } from '../../ledger/actions.ts';
 import { openLedger } from '../../ledger/open-ledger.ts';
-import type { SessionRecord } from '../../ledger/sessions.ts';
+import { type SessionRecord, setSessionUndoer } from '../../ledger/sessions.ts';
+import { identifyProcess, isAlive } from '../../process/process-identity.ts';
+import { claimUndo } from '../../session/claim-undo.ts';
 import { createToolContext } from '../../tools/tool-context.ts';
 import { planUndo, type UndoPlan, undoAction } from '../../tools/undo-action.ts';
 import type { Environment } from '../environment.ts';
@@ -21,17 +23,21 @@ export async function runUndo(
   const state = openStateDirectory(environment.stateDirectory);
   const database = openLedger(state.database);
   const session = findSessionByPrefix(database, sessionId);
-  requireAtRest(session);
   const context = createToolContext(database, session, environment.userHome, state.root);
   const undo = { database, session: session.id, context, clock: systemClock };
-  const plans: UndoPlan[] = [];
-  const pending = new Map<string, string | null>();
-  for (const action of selectActions(listActions(database, session.id), session, actionIds)) {
-    const plan = await planUndo(undo, action, pending);
-    pending.set(plan.path, action.beforeSha256);
-    plans.push(plan);
+  const self = identifyProcess(process.pid);
+  if (self === undefined) throw new Error('this process cannot be identified');
+  claimUndo(database, session.id, self, isAlive);
+  let plans: UndoPlan[];
+  try {
+    plans = await planAll(
+      undo,
+      selectActions(listActions(database, session.id), session, actionIds),
+    );
+    if (options.dryRun !== true) for (const plan of plans) await undoAction(undo, plan);
+  } finally {
+    setSessionUndoer(database, session.id, null);
   }
-  if (options.dryRun !== true) for (const plan of plans) await undoAction(undo, plan);
   process.stdout.write(
     options.json
       ? `${JSON.stringify(toJson(session, plans, options.dryRun === true), null, 2)}\n`
@@ -39,13 +45,19 @@ export async function runUndo(
   );
 }
 
-/** The runner is the writer of its session; it must not be at work while another process changes its files. */
-function requireAtRest(session: SessionRecord): void {
-  if (!['starting', 'running', 'waiting_for_gpt', 'stopping'].includes(session.status)) return;
-  throw new ReinsError(
-    'undo_refused',
-    `Session ${session.id} is ${session.status}; stop it with native_session_stop, or let it finish, and undo then.`,
-  );
+/** Plans every step before the first is taken: when one cannot be undone, none is. */
+async function planAll(
+  undo: Parameters<typeof planUndo>[0],
+  actions: readonly ActionRecord[],
+): Promise<UndoPlan[]> {
+  const plans: UndoPlan[] = [];
+  const pending = new Map<string, string | null>();
+  for (const action of actions) {
+    const plan = await planUndo(undo, action, pending);
+    pending.set(plan.path, action.beforeSha256);
+    plans.push(plan);
+  }
+  return plans;
 }
 
 function selectActions(

@@ -6,10 +6,15 @@ const MAX_KEY_LENGTH = 200;
 /** Clients such as ChatGPT end a call at about 60 s; N9 allows 50, and the answer itself needs a moment. */
 export const MAX_WAIT_MS = 48_000;
 
+/** Ids are short; a limit in words of the schema would only cost every client context. */
+export function id(): z.ZodString {
+  return z.string().refine((value) => value.length <= MAX_KEY_LENGTH, 'is too long');
+}
+
 const text = (max: number): z.ZodString => z.string().max(max);
 
-export const sessionId = z.string().describe('From native_session_start.');
-export const leaseId = z.string().describe('Current lease, from start or the latest recover.');
+export const sessionId = id().describe('From native_session_start.');
+export const leaseId = id().describe('Current lease, from start or the latest recover.');
 export const prompt = (what: string): z.ZodType<string> =>
   text(MAX_PROMPT_LENGTH)
     .refine((value) => value.trim() !== '', 'is empty')

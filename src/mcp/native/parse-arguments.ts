@@ -1,11 +1,13 @@
-import type { JsonObject } from '../../base/canonical-json.ts';
 import { ReinsError } from '../../base/reins-error.ts';
 import type { NativeTool } from './tool.ts';
 
+/** No tool takes values nested anywhere near as deep. */
+const MAX_DEPTH = 32;
 const REFRESH = 'if the tool was listed with another schema before, refresh the connector';
 
 /** The arguments of a call, checked. Throws one sentence that names the parameter, its limit and what to do. */
-export function parseArguments(tool: NativeTool, given: JsonObject): unknown {
+export function parseArguments(tool: NativeTool, given: object): unknown {
+  requireShallow(tool, given);
   const parsed = tool.input.safeParse(given);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
@@ -24,6 +26,22 @@ export function parseArguments(tool: NativeTool, given: JsonObject): unknown {
       ? `${field} is required by ${tool.name} and missing; add it, or ${REFRESH}.`
       : `${field} is refused (${issue?.message ?? 'invalid'}); correct it, or ${REFRESH}.`,
   );
+}
+
+/** Throws `invalid_parameter` for a value that is nested so deep that walking it would exhaust the stack. */
+function requireShallow(tool: NativeTool, given: object): void {
+  let level: unknown[] = [given];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) {
+      throw new ReinsError(
+        'invalid_parameter',
+        `The arguments of ${tool.name} are nested more than ${MAX_DEPTH} deep; send flatter values.`,
+      );
+    }
+    level = level.flatMap((value) =>
+      value !== null && typeof value === 'object' ? Object.values(value) : [],
+    );
+  }
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {

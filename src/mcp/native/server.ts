@@ -6,7 +6,6 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { JsonObject } from '../../base/canonical-json.ts';
 import type { Log } from '../../base/log.ts';
 import { ReinsError } from '../../base/reins-error.ts';
 import type { SessionService } from '../../session/session-service.ts';
@@ -60,9 +59,8 @@ export function createNativeServer(options: NativeServerOptions): Server {
       );
     }
     const protocol = options.protocolVersion ?? server.getNegotiatedProtocolVersion();
-    const given: JsonObject = listedSchema.parse(params.arguments ?? {});
     try {
-      const input = parseArguments(tool, given);
+      const input = parseArguments(tool, params.arguments ?? {});
       const state = await tool.call(input, options.service);
       return toStateResult(state, options.content, protocol);
     } catch (error) {

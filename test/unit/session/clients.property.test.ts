@@ -150,7 +150,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   ),
   fc.constant<Step>((real) => {
     const { database, id } = real.session;
-    if (findSession(database, id)?.status === 'stopping') finishStop(database, id, NOW);
+    if (findSession(database, id)?.status === 'stopping') finishStop(database, id, null, NOW);
   }),
   fc.constant<Step>((real) => {
     const { database, id } = real.session;
@@ -161,7 +161,8 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.constant<Step>((real) => {
     const { database, id } = real.session;
     const status = findSession(database, id)?.status ?? '';
-    if (!['stopping', 'stopped', 'lease_expired'].includes(status)) expireLease(database, id, NOW);
+    if (!['stopping', 'stopped', 'lease_expired'].includes(status))
+      expireLease(database, id, null, NOW);
   }),
 );
 

@@ -69,7 +69,12 @@ test('N14 shows exactly the lines asked for, numbered from 1', async () => {
     [4, '  four'],
   ]);
   const window = await read(path, { offset: 2, limit: 3 });
-  expect([window.truncated, namesNumber(window, 5)]).toEqual([true, true]);
+  // The note names the line to go on with, and none beyond it.
+  expect([window.truncated, namesNumber(window, 5), namesNumber(window, 6)]).toEqual([
+    true,
+    true,
+    false,
+  ]);
   expect((await read(path, { offset: 2, limit: 4 })).truncated).toBe(false);
   expect((await read(path)).truncated).toBe(false);
   expect((await read(path, { offset: 6 })).code).toBe('offset_out_of_range');

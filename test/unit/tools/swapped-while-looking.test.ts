@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { JsonObject } from '../../../src/base/canonical-json.ts';
 import { interposing } from './support/interposed-fs.ts';
 import { look } from './support/look.ts';
-import { namesNumber } from './support/receipts.ts';
+import { namesNumber, shownLines } from './support/receipts.ts';
 import { openToolSession, type ToolSession } from './support/tool-session.ts';
 
 vi.mock('node:fs/promises', async (importOriginal) => {
@@ -73,3 +73,26 @@ test.each(CALLS)(
     }
   },
 );
+
+test('N14 N20 a file that grows or shrinks between the look and the reading is shown as it was read', async () => {
+  const path = join(session.project, 'changing');
+  for (const [before, now] of [
+    ['one\n', `one\n${'more\n'.repeat(300)}last\n`],
+    ['', 'new\n'],
+    [`${'long\n'.repeat(300)}`, 'short\n'],
+  ] as const) {
+    writeFileSync(path, before);
+    let changed = false;
+    const receipt = await interposing(
+      async ({ name }) => {
+        if (name === 'read' && !changed) writeFileSync(path, now);
+        if (name === 'read') changed = true;
+      },
+      () => look(session, 'Read', { file_path: path }),
+    );
+    expect([changed, [...shownLines(receipt).values()]]).toEqual([
+      true,
+      now.split('\n').slice(0, -1),
+    ]);
+  }
+});
