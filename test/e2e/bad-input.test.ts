@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openLedger } from '../../src/ledger/open-ledger.ts';
@@ -96,6 +96,31 @@ test('N3 wrong types, missing and out-of-range values are refused with the field
     () => start({ idempotency_key: '' }),
     () => start({ idempotency_key: 'a\0b' }),
   ]);
+});
+
+test('N3 a value that is nested without end is refused like any other', async () => {
+  let deep: Record<string, unknown> = {};
+  for (let i = 0; i < 2_000; i += 1) deep = { deep };
+  await expectRefused('invalid_parameter', 'native_session_start', [() => start({ prompt: deep })]);
+  await expectRefused('invalid_parameter', 'native_session_reply_and_wait', [
+    () => session.reply({ tool_calls: [{ name: 'Read', input: deep }] }),
+  ]);
+});
+
+test('N7 a start is repeated though its directory has gone meanwhile', async () => {
+  const directory = join(home.root, 'passing');
+  mkdirSync(directory);
+  const over = { working_directory: directory, idempotency_key: freshKey(), wait_seconds: 30 };
+  const first = await start(over);
+  rmSync(directory, { recursive: true });
+  const again = await start(over);
+  expect(again.replay).toBe(true);
+  expect(again.native_session_id).toBe(first.native_session_id);
+  await callTool(gateway.client, 'native_session_stop', {
+    native_session_id: first.native_session_id,
+    lease_id: first.lease_id,
+    request_id: freshKey(),
+  });
 });
 
 test('N3 relative, missing and non-directories are refused', async () => {
