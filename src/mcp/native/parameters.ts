@@ -4,7 +4,7 @@ import * as z from 'zod';
 const MAX_PROMPT_LENGTH = 256 * 1024;
 const MAX_KEY_LENGTH = 200;
 /** Clients such as ChatGPT end a call at about 60 s; N9 allows 50, and the answer itself needs a moment. */
-export const MAX_WAIT_MS = 48_000;
+export const MAX_WAIT_MS = 47_000;
 
 /** Ids are short; a limit in words of the schema would only cost every client context. */
 export function id(): z.ZodString {
