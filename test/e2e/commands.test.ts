@@ -66,7 +66,7 @@ test('N46 sessions and show tell what happened, readably, with diffs and without
   expect(json.timeline.filter((entry: { diff?: string }) => entry.diff !== undefined)).toHaveLength(
     2,
   );
-  expect(json.session.workingDirectory).toBe(home.project);
+  expect(json.session.working_directory).toBe(home.project);
   expect(findPrivateText(JSON.stringify(json))).toBeUndefined();
   await session.stop();
 });

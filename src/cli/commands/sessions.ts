@@ -4,6 +4,7 @@ import { openLedger } from '../../ledger/open-ledger.ts';
 import { listSessions, type SessionRecord } from '../../ledger/sessions.ts';
 import { describeAge } from '../describe-age.ts';
 import type { Environment } from '../environment.ts';
+import { toSessionJson } from '../session-json.ts';
 
 /** `reins sessions` */
 export function runSessions(
@@ -13,22 +14,8 @@ export function runSessions(
   const state = openStateDirectory(environment.stateDirectory);
   const sessions = listSessions(openLedger(state.database), options.limit);
   process.stdout.write(
-    options.json ? `${JSON.stringify(sessions.map(toJson), null, 2)}\n` : toTable(sessions),
+    options.json ? `${JSON.stringify(sessions.map(toSessionJson), null, 2)}\n` : toTable(sessions),
   );
-}
-
-function toJson(session: SessionRecord): object {
-  return {
-    native_session_id: session.id,
-    status: session.status,
-    session_label: session.label,
-    capability_profile: session.profile,
-    working_directory: session.workingDirectory,
-    revision: session.revision,
-    lease_expires_at: session.leaseExpiresAt,
-    created_at: session.createdAt,
-    updated_at: session.updatedAt,
-  };
 }
 
 function toTable(sessions: readonly SessionRecord[]): string {

@@ -6,6 +6,7 @@ import { openLedger } from '../../ledger/open-ledger.ts';
 import type { SessionRecord } from '../../ledger/sessions.ts';
 import type { Environment } from '../environment.ts';
 import { findSessionByPrefix } from '../find-session.ts';
+import { toSessionJson } from '../session-json.ts';
 import { describeTerminal } from '../terminal.ts';
 import { describeEvents } from '../timeline/describe-event.ts';
 import { formatEntry } from '../timeline/format-entry.ts';
@@ -28,7 +29,7 @@ export function runShow(
   const entries = describeEvents(database, session, events);
   if (options.json) {
     process.stdout.write(
-      `${JSON.stringify({ session: toJson(session), timeline: entries }, null, 2)}\n`,
+      `${JSON.stringify({ session: toSessionJson(session), timeline: entries }, null, 2)}\n`,
     );
     return;
   }
@@ -40,11 +41,6 @@ export function runShow(
 function describeHead(session: SessionRecord): string {
   const label = session.label === null ? '' : `  "${escapeText(session.label)}"`;
   return `${session.id}  ${session.status}  ${session.profile}${label}\n${escapeText(session.workingDirectory)}`;
-}
-
-function toJson(session: SessionRecord): object {
-  const { runner, ...rest } = session;
-  return { ...rest, runtimeAttached: runner !== null };
 }
 
 function resumeText(session: SessionRecord, token: string): string {
