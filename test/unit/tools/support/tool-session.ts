@@ -178,6 +178,7 @@ export function openToolSession(
       database.close();
       const left = temporaryFiles(Buffer.from(places.root).toString('latin1'));
       const processes = processesOf(places.root);
+      for (const pid of processes) process.kill(pid, 'SIGKILL');
       rmSync(places.root, { recursive: true, force: true });
       if (left.length > 0) throw new Error(`temporary files were left: ${left.join(', ')}`);
       if (processes.length > 0) throw new Error(`processes were left: ${processes.join(', ')}`);
