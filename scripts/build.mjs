@@ -10,22 +10,15 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 const output = join(root, 'dist');
 
-const result = await build({
+const common = {
   absWorkingDir: root,
-  entryPoints: {
-    reins: 'src/cli/main.ts',
-    runner: 'src/runner/main.ts',
-    demo: 'src/cli/demo/main.ts',
-  },
   outdir: 'dist',
   bundle: true,
-  splitting: true,
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
   sourcemap: 'linked',
   minify: true,
-  keepNames: true,
   external: ['libsql', '@vscode/ripgrep', '@modelcontextprotocol/client'],
   // Some bundled CommonJS dependencies call require(); an ES module has none of its own.
   banner: {
@@ -33,10 +26,22 @@ const result = await build({
   },
   logLevel: 'warning',
   metafile: true,
-});
+};
+const results = await Promise.all([
+  // Commands load what they need when they need it.
+  build({
+    ...common,
+    entryPoints: { reins: 'src/cli/main.ts', demo: 'src/cli/demo/main.ts' },
+    splitting: true,
+    keepNames: true,
+  }),
+  // A runner needs all of it at once, before Claude Code can start: one file loads faster than many.
+  build({ ...common, entryPoints: { runner: 'src/runner/main.ts' } }),
+]);
 
 // Old files go last: a gateway or runner that is just starting finds either the old set or the new one.
-const written = new Set(Object.keys(result.metafile.outputs).map((path) => basename(path)));
+const outputs = results.flatMap((result) => Object.keys(result.metafile.outputs));
+const written = new Set(outputs.map((path) => basename(path)));
 await mkdir(output, { recursive: true });
 for (const name of await readdir(output)) {
   if (!written.has(name)) await rm(join(output, name), { recursive: true, force: true });

@@ -82,7 +82,16 @@ async function requireSamePath(
     process.platform === 'linux'
       ? readlinkSync(`/proc/self/fd/${handle.fd}`)
       : await realpath(path);
-  if (actual !== path) throw await symbolicLink(path, context);
+  if (actual !== path) throw await explainMismatch(path, context);
+}
+
+/** What was opened is not at `path`: because of a link on the way, or because an editor put a new file in its place. */
+async function explainMismatch(path: string, context: ToolContext): Promise<ReinsError> {
+  if ((await realpath(path).catch(() => undefined)) !== path) return symbolicLink(path, context);
+  return new ReinsError(
+    'file_changed',
+    `${path} was moved or replaced while it was being opened; repeat the call.`,
+  );
 }
 
 async function symbolicLink(path: string, context: ToolContext): Promise<ReinsError> {

@@ -400,7 +400,7 @@ test('N20 F57 a directory swapped for a link during writes makes nothing outside
   expect(readdirSync(session.outside, { recursive: true }).sort()).toEqual(['sub', 'sub/keep']);
   expect(readFileSync(join(session.outside, 'sub/keep'), 'utf8')).toBe('');
   expect(codes).toContain(null);
-  expect(codes).toContain('symbolic_link');
+  expect(codes.has('symbolic_link') || codes.has('file_changed')).toBe(true);
 });
 
 test('N20 F57 content swapped under a Write is never half of one and half of the other', async () => {
