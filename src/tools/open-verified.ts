@@ -87,7 +87,8 @@ async function requireSamePath(
 
 /** What was opened is not at `path`: because of a link on the way, or because an editor put a new file in its place. */
 async function explainMismatch(path: string, context: ToolContext): Promise<ReinsError> {
-  if ((await realpath(path).catch(() => undefined)) !== path) return symbolicLink(path, context);
+  const real = await realpath(path).catch(() => path);
+  if (real !== path) return symbolicLink(path, context);
   return new ReinsError(
     'file_changed',
     `${path} was moved or replaced while it was being opened; repeat the call.`,

@@ -155,7 +155,8 @@ test('an unknown session, turn or lease is refused and tells nothing of others',
       }),
     () =>
       callTool(gateway.client, 'native_session_status', {
-        native_session_id: `${session.id.slice(0, -1)}_`,
+        // Of the right shape, and of no session: another last character than the real one.
+        native_session_id: session.id.slice(0, -1) + (session.id.endsWith('_') ? 'a' : '_'),
         lease_id: session.leaseId,
       }),
   ]);

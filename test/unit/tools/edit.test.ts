@@ -407,7 +407,7 @@ test('N20 F57 a directory swapped for a link during edits leaves everything outs
   let applied = 0;
   const refused = new Set<string | null>();
   await whileMeddling({ deed: 'swap', path: dirname(path), other }, async () => {
-    for (let round = 0; round < 250; round += 1) {
+    for (let round = 0; round < 150; round += 1) {
       const receipt = await edit(path, {
         old: `counter ${applied}`,
         new: `counter ${applied + 1}`,

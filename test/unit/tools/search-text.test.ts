@@ -446,7 +446,7 @@ test('N17 F57 a directory swapped for a link into a protected place shows and co
   symlinkSync(join(session.home, '.ssh'), other);
   const outcomes = new Set<string>();
   await whileMeddling({ deed: 'swap', path: directory, other }, async () => {
-    for (let round = 0; round < 40; round += 1) {
+    for (let round = 0; round < 30; round += 1) {
       for (const path of [directory, join(directory, 'file')]) {
         const { code, text } = await search('needle', { path });
         outcomes.add(

@@ -391,7 +391,7 @@ test('N20 F57 a directory swapped for a link during writes makes nothing outside
   symlinkSync(session.outside, other);
   const codes = new Set<string | null>();
   await whileMeddling({ deed: 'swap', path: directory, other }, async () => {
-    for (let round = 0; round < 250; round += 1) {
+    for (let round = 0; round < 150; round += 1) {
       const path =
         round % 2 === 0 ? `swapped/sub/new-${round}` : `swapped/sub/sub-${round}/deep/new`;
       codes.add((await write(path, 'x')).code);
@@ -408,7 +408,7 @@ test('N20 F57 content swapped under a Write is never half of one and half of the
   const ours = 'o'.repeat(100_000);
   const codes = new Set<string | null>();
   await whileMeddling({ deed: 'rewrite', path, text: 't'.repeat(100_000) }, async () => {
-    for (let round = 0; round < 60; round += 1) {
+    for (let round = 0; round < 40; round += 1) {
       const { code } = await write(path, ours);
       codes.add(code);
       // The other one truncates before it writes, so what it leaves may be short; it is never mixed with ours.
