@@ -43,7 +43,11 @@ function send(headers: Record<string, string>, path = '/mcp', body = LIST): Prom
         response.once('end', () => resolve(response.statusCode ?? 0));
       },
     );
-    sent.once('error', reject);
+    // A server that has read enough closes while the rest is still being sent: refused without a status.
+    sent.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE' || error.code === 'ECONNRESET') resolve(0);
+      else reject(error);
+    });
     sent.end(body);
   });
 }
@@ -91,7 +95,8 @@ test('B7 other paths, other media types and hostile bodies are refused, and serv
   expect(
     await send(bearer(), '/mcp', `${'['.repeat(100_000)}${']'.repeat(100_000)}`),
   ).toBeGreaterThanOrEqual(400);
-  expect(await send(bearer(), '/mcp', JSON.stringify('x'.repeat(9 * 1024 * 1024)))).toBe(413);
+  const tooLarge = JSON.stringify('x'.repeat(9 * 1024 * 1024));
+  expect([0, 413]).toContain(await send(bearer(), '/mcp', tooLarge));
   expect(await send(bearer())).toBe(200);
 });
 

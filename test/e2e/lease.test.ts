@@ -9,7 +9,7 @@ let home: TestHome;
 let gateway: ConnectedGateway;
 
 beforeEach(async () => {
-  home = createTestHome({ REINS_LEASE_SECONDS: '8' });
+  home = createTestHome({ REINS_LEASE_SECONDS: '25' });
   gateway = await connectStdio(home);
 });
 
@@ -21,7 +21,7 @@ afterEach(async () => {
 test('N44 a lease runs out without any gateway, ends the processes and leaves a session that goes on', async () => {
   const session = await ScriptedSession.start(gateway.client, { working_directory: home.project });
   await gateway.kill();
-  await expect.poll(() => processesOf(home.root), { timeout: 40_000 }).toEqual([]);
+  await expect.poll(() => processesOf(home.root), { timeout: 80_000 }).toEqual([]);
 
   gateway = await connectStdio(home);
   session.client = gateway.client;
