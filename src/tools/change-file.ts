@@ -38,8 +38,7 @@ export async function changeFile(
     try {
       await replaceFile(change, placement, action.id);
     } finally {
-      // Nothing was written through it, so whether it closes says nothing of the change.
-      await placement.close().catch(() => {});
+      await placement.close();
     }
   } catch (error) {
     return recordFailure(options, current, error);

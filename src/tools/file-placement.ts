@@ -12,6 +12,7 @@ export interface FilePlacement {
   /** A path by which the entry `name` of exactly this directory is reached. */
   entry(name: string): string;
   readonly name: string;
+  /** Never fails: nothing is written through the directory, so whether it closes says nothing of a change. */
   close(): Promise<void>;
 }
 
@@ -19,13 +20,13 @@ export interface FilePlacement {
 const MAX_NEW_DIRECTORIES = 32;
 
 /**
- * Opens the parent directory of `path`, making what is missing of it unless `makeMissing` is false: a file that is
- * there has its directory, and one that is gone is not to be made up for. Throws what `openDirectory` throws.
+ * Opens the parent directory of `path`, making what is missing of it only if `makeMissing`: a file that is there
+ * has its directory, and one that is gone is not to be made up for. Throws what `openDirectory` throws.
  */
 export async function placeFile(
   path: string,
   context: ToolContext,
-  makeMissing = true,
+  makeMissing: boolean,
 ): Promise<FilePlacement> {
   const allowance = makeMissing ? MAX_NEW_DIRECTORIES : 0;
   const directory = await openOrMake(dirname(path), context, allowance);
@@ -33,7 +34,7 @@ export async function placeFile(
     directory,
     name: basename(path),
     entry: (name) => entryPath(directory, dirname(path), name),
-    close: () => directory.close(),
+    close: () => directory.close().catch(() => {}),
   };
 }
 

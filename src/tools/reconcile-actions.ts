@@ -89,7 +89,7 @@ async function redo(
     answer: { text: '', truncated: false },
   };
   try {
-    const placement = await placeFile(path, options.context);
+    const placement = await placeFile(path, options.context, before === null);
     try {
       await replaceFile(change, placement, action.id);
     } finally {

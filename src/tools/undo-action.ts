@@ -1,16 +1,17 @@
 import { constants } from 'node:fs';
-import { link, open, unlink } from 'node:fs/promises';
+import { link, open, rm, unlink } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import type { SessionId } from '../base/ids.ts';
 import { ReinsError } from '../base/reins-error.ts';
 import { sha256 } from '../base/sha256.ts';
+import { systemErrorCode } from '../base/system-error-code.ts';
 import { type ActionRecord, changesFile, moveAction } from '../ledger/actions.ts';
 import { readBlob } from '../ledger/blobs.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent, type EventKind } from '../ledger/events.ts';
 import { type FilePlacement, placeFile } from './file-placement.ts';
 import { readFileState } from './read-file-state.ts';
-import { replaceFile } from './replace-file.ts';
+import { replaceFile, temporaryName } from './replace-file.ts';
 import type { ToolContext } from './tool.ts';
 
 export interface UndoOptions {
@@ -65,7 +66,7 @@ export async function planUndo(
 export async function undoAction(options: UndoOptions, plan: UndoPlan): Promise<void> {
   const undoing = record(options, plan.action, 'undo_prepared', 'undo_prepared');
   try {
-    const placement = await placeFile(plan.path, options.context);
+    const placement = await placeFile(plan.path, options.context, false);
     try {
       if (plan.before === null) await removeFile(plan, placement);
       else {
@@ -93,23 +94,46 @@ export async function undoAction(options: UndoOptions, plan: UndoPlan): Promise<
 
 /**
  * Removes a file that the action created, after comparing what is behind its name. The comparison and the removal are
- * two system calls: a writer who fits between them loses what it wrote.
+ * two system calls: a writer who fits between them loses what it wrote. A kill between any two lines leaves at most
+ * the second name, which the reconciliation removes.
  */
 async function removeFile(plan: UndoPlan, placement: FilePlacement): Promise<void> {
   const target = placement.entry(placement.name);
-  const aside = placement.entry(`.reins-${plan.action.id}.tmp`);
-  await link(target, aside);
-  const file = await open(aside, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  let same: boolean;
+  const aside = placement.entry(temporaryName(plan.action.id));
   try {
-    same = sha256(await file.readFile()) === plan.action.afterSha256;
+    await link(target, aside);
+    if ((await hashOf(aside)) !== plan.action.afterSha256) {
+      throw refused(plan.action, `${plan.path} was changed while it was being undone`);
+    }
+    await unlink(target);
+  } catch (error) {
+    await rm(aside, { force: true }).catch(() => {});
+    if (error instanceof ReinsError) throw error;
+    throw new ReinsError(
+      'write_failed',
+      `${plan.path} could not be removed (${systemErrorCode(error) ?? 'unknown reason'}) and is unchanged; correct permissions on the computer, then repeat the undo.`,
+      { cause: error },
+    );
+  }
+  try {
+    await rm(aside);
+    await placement.directory.sync();
+  } catch (error) {
+    throw new ReinsError(
+      'write_unconfirmed',
+      `${plan.path} was removed, and the disk did not confirm it (${systemErrorCode(error) ?? 'unknown reason'}); a person has to look at the file before the session goes on.`,
+      { cause: error },
+    );
+  }
+}
+
+async function hashOf(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    return sha256(await file.readFile());
   } finally {
     await file.close();
   }
-  if (same) await unlink(target);
-  await unlink(aside);
-  await placement.directory.sync();
-  if (!same) throw refused(plan.action, `${plan.path} was changed while it was being undone`);
 }
 
 function record(

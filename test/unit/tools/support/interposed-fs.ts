@@ -42,7 +42,7 @@ const FUNCTIONS = [
   'rm',
   'unlink',
 ] as const;
-const METHODS = ['chmod', 'chown', 'close', 'read', 'stat', 'sync', 'writeFile'];
+const METHODS = ['chmod', 'chown', 'close', 'read', 'readFile', 'stat', 'sync', 'writeFile'];
 
 /** `node:fs/promises` with the interposer in front, for a mock of that module. */
 export function interposed(actual: typeof fs): typeof fs {
