@@ -7,6 +7,13 @@ export default defineConfig({
   test: {
     projects: [
       { test: { name: 'rules', include: ['test/rules/**/*.test.ts'] } },
+      {
+        test: {
+          name: 'adversarial',
+          include: ['test/adversarial/**/*.test.ts'],
+          testTimeout: REAL_PROCESS_TIMEOUT_MS,
+        },
+      },
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000 } },
       {
         test: {

@@ -8,6 +8,7 @@ export type RequestErrorCode =
   | 'tool_call_invalid'
   | 'tool_not_available'
   | 'working_directory_invalid'
+  | 'worktree_refused'
   | 'feature_unavailable'
   | 'session_unknown'
   | 'session_busy'
@@ -37,6 +38,8 @@ export type LaunchErrorCode =
   | 'claude_not_executable'
   | 'claude_exited'
   | 'claude_contract_broken'
+  | 'confinement_unavailable'
+  | 'workspace_unavailable'
   | 'runner_failed';
 
 /** Codes that a file or search tool answers with; the model reads them as an error result. */
@@ -65,6 +68,13 @@ export type ToolErrorCode =
   | 'cursor_invalid'
   | 'write_failed'
   | 'write_unconfirmed'
+  | 'command_refused'
+  | 'command_not_found'
+  | 'command_timed_out'
+  | 'command_stopped'
+  | 'command_too_many_processes'
+  | 'environment_refused'
+  | 'confinement_unavailable'
   | 'not_authorized';
 
 export type ErrorCode = RequestErrorCode | LaunchErrorCode | ToolErrorCode;

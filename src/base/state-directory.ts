@@ -7,11 +7,12 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statSync,
   writeSync,
 } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { RunnerId, SessionId } from './ids.ts';
 import { ReinsError } from './reins-error.ts';
 import { systemErrorCode } from './system-error-code.ts';
@@ -29,6 +30,8 @@ export interface StateDirectory {
   readonly httpTokenFile: string;
   /** Each runner has a socket of its own, so that one which leaves cannot remove its successor's. */
   socketPath(runner: RunnerId): string;
+  /** Where the runner's Claude Code finds its model. */
+  modelSocketPath(runner: RunnerId): string;
   sessionPaths(session: SessionId): SessionPaths;
 }
 
@@ -38,6 +41,8 @@ export interface SessionPaths {
   readonly home: string;
   readonly claudeConfig: string;
   readonly runtime: string;
+  /** What commands are prepared with; empty while none runs. */
+  readonly commands: string;
   readonly log: string;
 }
 
@@ -80,6 +85,15 @@ export function openStateDirectory(root: string): StateDirectory {
   return describeStateDirectory(root);
 }
 
+/**
+ * Where worktrees are kept: beside the state directory, which is closed to sessions, on the same disk. Its path does
+ * not begin with the other's, so that neither is taken for the other.
+ */
+export function worktreesRoot(state: StateDirectory): string {
+  const root = realpathSync(state.root);
+  return join(dirname(root), `worktrees.${basename(root)}`);
+}
+
 function describeStateDirectory(root: string): StateDirectory {
   return {
     root,
@@ -87,6 +101,7 @@ function describeStateDirectory(root: string): StateDirectory {
     secretFile: join(root, 'secret.key'),
     httpTokenFile: join(root, 'http-token'),
     socketPath: (runner) => join(root, 'run', `${runner}.sock`),
+    modelSocketPath: (runner) => join(root, 'run', `${runner}.api`),
     sessionPaths: (session) => {
       const own = join(root, 'sessions', session);
       return {
@@ -94,6 +109,7 @@ function describeStateDirectory(root: string): StateDirectory {
         home: join(own, 'home'),
         claudeConfig: join(own, 'claude'),
         runtime: join(own, 'runtime'),
+        commands: join(own, 'commands'),
         log: join(own, 'runner.log'),
       };
     },

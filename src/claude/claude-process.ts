@@ -1,16 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import type { RunId } from '../base/ids.ts';
 import { truncateText } from '../base/truncate-text.ts';
+import type { ConfinedCommand } from '../process/confined-command.ts';
 import { endGroup } from '../process/end-group.ts';
+import { toExitSignal } from '../process/exit-signal.ts';
 import { identifyProcess, type ProcessIdentity } from '../process/process-identity.ts';
 import { childEnd, type PipedChild, spawnOwned } from '../process/spawn-owned.ts';
-import {
-  type ClaudeLaunch,
-  claudeArguments,
-  claudeEnvironment,
-  EXECUTOR_SERVER_NAME,
-  toClaudeToolName,
-} from './contract.ts';
+import { type ClaudeLaunch, EXECUTOR_SERVER_NAME, toClaudeToolName } from './contract.ts';
 import { wrapPrompt } from './request-markers.ts';
 import { parseClaudeEvent } from './stream-events.ts';
 
@@ -36,27 +32,28 @@ export interface ClaudeProcess {
   end(): Promise<void>;
 }
 
-/** The MCP configuration file of a session: the executor, with its key in a header so that no argument carries it. */
-export function writeMcpConfig(file: string, url: string, key: string): void {
+/**
+ * The MCP configuration file of a session: the executor, behind two named pipes. Claude Code starts its servers as
+ * programs, so the program is a shell that copies from one pipe and to the other.
+ */
+export function writeMcpConfig(file: string, requestsPipe: string, answersPipe: string): void {
+  const copy = ['-c', 'cat "$2" & exec cat >"$1"', 'executor', requestsPipe, answersPipe];
   const config = {
-    mcpServers: {
-      [EXECUTOR_SERVER_NAME]: { type: 'http', url, headers: { Authorization: `Bearer ${key}` } },
-    },
+    mcpServers: { [EXECUTOR_SERVER_NAME]: { type: 'stdio', command: '/bin/sh', args: copy } },
   };
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
 }
 
-/** Starts a binary whose version has just been asserted. */
+/** Starts a binary whose version has just been asserted, as the confined command that was made of `launch`. */
 export function startClaude(
-  file: string,
+  confined: ConfinedCommand,
   launch: ClaudeLaunch,
   handlers: ClaudeHandlers,
 ): ClaudeProcess {
-  const child = spawnOwned({
-    file,
-    args: claudeArguments(launch),
-    cwd: launch.runtimeDirectory,
-    env: claudeEnvironment(launch),
+  const child = spawnOwned(confined.command);
+  let program: ProcessIdentity | undefined;
+  void confined.findProgram(child).then((pid) => {
+    if (pid !== undefined) program = identifyProcess(pid);
   });
   child.stdin.on('error', () => {});
   const stderr = collectTail(child);
@@ -72,9 +69,8 @@ export function startClaude(
     const how =
       end.error !== undefined
         ? `could not be started (${end.error.message})`
-        : end.signal !== null
-          ? `was ended by ${end.signal}`
-          : `exited with code ${end.exitCode}`;
+        : (describeSignal(end.signal ?? toExitSignal(end.exitCode)) ??
+          `exited with code ${end.exitCode}`);
     const said = stderr().trim();
     handlers.onExit(said === '' ? how : `${how}, saying: ${said}`);
   });
@@ -89,8 +85,12 @@ export function startClaude(
       };
       child.stdin.write(`${JSON.stringify(message)}\n`);
     },
-    end: () => endGroup(child),
+    end: () => endGroup(child, program),
   };
+}
+
+function describeSignal(signal: string | undefined): string | undefined {
+  return signal === undefined ? undefined : `was ended by ${signal}`;
 }
 
 /** N41 is asserted on what the process itself reports, not on what it was asked for. */

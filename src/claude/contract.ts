@@ -27,7 +27,8 @@ export interface ClaudeLaunch {
   readonly home: string;
   readonly configDirectory: string;
   readonly runtimeDirectory: string;
-  readonly baseUrl: string;
+  /** Unix socket of the bridge. */
+  readonly modelSocket: string;
   /** Lets this process, and nobody else on the machine, use the bridge. Lives as long as the process. */
   readonly bridgeKey: string;
   readonly mcpConfigFile: string;
@@ -76,14 +77,16 @@ export function claudeEnvironment(launch: ClaudeLaunch): Record<string, string> 
     TMPDIR: launch.runtimeDirectory,
     LANG: 'C.UTF-8',
     CLAUDE_CONFIG_DIR: launch.configDirectory,
-    ANTHROPIC_BASE_URL: launch.baseUrl,
+    // All model requests go through the socket; the address is one that nothing listens on.
+    ANTHROPIC_UNIX_SOCKET: launch.modelSocket,
+    ANTHROPIC_BASE_URL: 'http://127.0.0.1:1',
     ANTHROPIC_API_KEY: launch.bridgeKey,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     DISABLE_AUTOUPDATER: '1',
     DISABLE_TELEMETRY: '1',
     DISABLE_GROWTHBOOK: '1',
     DISABLE_INSTALLATION_CHECKS: '1',
-    // All traffic is plain HTTP on loopback: reading the system's certificates only costs time at the start.
+    // All traffic is plain HTTP: reading the system's certificates only costs time at the start.
     CLAUDE_CODE_CERT_STORE: 'bundled',
     CLAUDE_CODE_EAGER_FLUSH: '1',
     DISABLE_ERROR_REPORTING: '1',

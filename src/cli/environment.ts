@@ -1,9 +1,12 @@
 import * as z from 'zod';
 import { FAILPOINTS, type Failpoint } from '../base/failpoint.ts';
+import { parseJson } from '../base/parse-json.ts';
 import { ReinsError } from '../base/reins-error.ts';
 import { locateStateDirectory } from '../base/state-directory.ts';
 import { type ClaudeSearch, toClaudeSearch } from '../claude/find-claude.ts';
+import type { ProtectionSettings } from '../confine/path-protection.ts';
 import { DEFAULT_LEASE_SECONDS, MAX_LEASE_SECONDS } from '../session/lease.ts';
+import { TOOL_LOCATIONS } from '../tools/command/command-environment.ts';
 
 /** What Reins takes from the environment, read once where the program starts. */
 export interface Environment {
@@ -11,6 +14,10 @@ export interface Environment {
   readonly userHome: string;
   readonly claude: ClaudeSearch;
   readonly leaseSeconds: number;
+  readonly protection: ProtectionSettings;
+  readonly searchPath: string;
+  /** Where the user's tools live, for commands: JAVA_HOME and the like. */
+  readonly toolLocations: Readonly<Record<string, string>>;
   readonly compactWindowTokens: number | null;
   /** For crash tests: the moment at which a process of this gateway's ends as if the power had been cut. */
   readonly failpoint: Failpoint | null;
@@ -29,6 +36,16 @@ export function readEnvironment(
     claude: toClaudeSearch(env),
     leaseSeconds:
       readNumber(env, 'REINS_LEASE_SECONDS', 1, MAX_LEASE_SECONDS) ?? DEFAULT_LEASE_SECONDS,
+    protection: {
+      closed: readPatterns(env, 'REINS_PROTECTED_PATHS_JSON'),
+      opened: readPatterns(env, 'REINS_UNPROTECTED_PATHS_JSON'),
+    },
+    searchPath: env['PATH'] ?? '',
+    toolLocations: Object.fromEntries(
+      TOOL_LOCATIONS.map((name) => [name, env[name] ?? '']).filter(([, value]) =>
+        value?.startsWith('/'),
+      ),
+    ),
     compactWindowTokens: readNumber(env, 'REINS_COMPACT_WINDOW_TOKENS', 100_000, 1_000_000) ?? null,
     failpoint: readFailpoint(env),
   };
@@ -42,6 +59,21 @@ function readFailpoint(env: Readonly<Record<string, string | undefined>>): Failp
   throw new ReinsError(
     'invalid_parameter',
     `REINS_FAILPOINT is "${name}" and has to be one of ${FAILPOINTS.join(', ')}; correct or unset it.`,
+  );
+}
+
+const patterns = z.array(z.string().min(1).max(4096)).max(200);
+
+function readPatterns(env: Readonly<Record<string, string | undefined>>, name: string): string[] {
+  const value = env[name];
+  if (value === undefined || value === '') return [];
+  const parsed = patterns.safeParse(parseJson(value));
+  const isPattern = (text: string): boolean =>
+    text.startsWith('/') || text.startsWith('~/') || !text.includes('/');
+  if (parsed.success && parsed.data.every(isPattern)) return parsed.data;
+  throw new ReinsError(
+    'invalid_parameter',
+    `${name} has to be a JSON array of at most 200 paths that begin with / or ~/, or file names with at most one *, such as ["~/keys","*.key"]; correct or unset it.`,
   );
 }
 

@@ -110,6 +110,26 @@ ledger
     runLedgerExport(environment(), session);
   });
 
+const worktrees = program
+  .command('worktrees')
+  .description('list the worktrees that sessions have kept')
+  .option('--json', 'print JSON')
+  .action(async (options: { json?: true }) => {
+    const { runWorktrees } = await import('./commands/worktrees.ts');
+    runWorktrees(environment(), options);
+  });
+
+worktrees
+  .command('remove')
+  .description('remove the worktree of a session that has ended')
+  .argument('<session>', 'session id, or an unambiguous start of it')
+  .option('--discard-changes', 'also when there are changes in it')
+  .option('--json', 'print JSON')
+  .action(async (session: string, _options: object, command: Command) => {
+    const { runRemoveWorktree } = await import('./commands/worktrees.ts');
+    await runRemoveWorktree(environment(), session, command.optsWithGlobals());
+  });
+
 program
   .command('prune')
   .description('remove ended sessions by age and size; says what would go, unless --yes is given')

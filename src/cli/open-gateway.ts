@@ -8,11 +8,11 @@ import {
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { openLedger } from '../ledger/open-ledger.ts';
 import { createSessionService, type SessionService } from '../session/session-service.ts';
-import type { NetworkBoundary } from '../session/session-state.ts';
 import { reconcileActions } from '../tools/reconcile-actions.ts';
 import { createToolContext } from '../tools/tool-context.ts';
 import { describeTool, toolsFor } from '../tools/tool-set.ts';
 import type { Environment } from './environment.ts';
+import { planWorktree } from './plan-worktree.ts';
 import { createRunnerLauncher } from './runner-launcher.ts';
 
 export interface Gateway {
@@ -20,13 +20,6 @@ export interface Gateway {
   readonly database: LedgerDatabase;
   readonly service: SessionService;
 }
-
-/** True of this version on every platform. */
-const NETWORK_BOUNDARY: NetworkBoundary = {
-  enforced: false,
-  detail:
-    'Nothing confines the network or the file access of the Claude Code process in this version. It has no tools but those of the gateway, a configuration and home directory of its own, and no credentials.',
-};
 
 /** Everything that a front needs, over one state directory. Any number may be open at once. */
 export function openGateway(environment: Environment): Gateway {
@@ -38,6 +31,9 @@ export function openGateway(environment: Environment): Gateway {
     tokens,
     userHome: environment.userHome,
     claude: environment.claude,
+    protection: environment.protection,
+    searchPath: environment.searchPath,
+    toolLocations: environment.toolLocations,
     compactWindowTokens: environment.compactWindowTokens,
     failpoint: environment.failpoint,
   });
@@ -46,13 +42,20 @@ export function openGateway(environment: Environment): Gateway {
     tokens,
     runners,
     catalogue: (profile) => toolsFor(profile).map(describeTool),
-    networkBoundary: NETWORK_BOUNDARY,
+    opened: environment.protection.opened,
     leaseSeconds: environment.leaseSeconds,
+    planWorktree: (topLevel) => planWorktree(state, topLevel),
     reconcile: (session) =>
       reconcileActions({
         database,
         session: session.id,
-        context: createToolContext(database, session, environment.userHome, state.root),
+        context: createToolContext(
+          database,
+          session,
+          environment.userHome,
+          state.root,
+          environment.protection,
+        ),
         clock: systemClock,
         redo: session.stopRequest === null,
         onChange: () => {},

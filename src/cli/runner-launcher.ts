@@ -4,6 +4,7 @@ import type { Failpoint } from '../base/failpoint.ts';
 import { type SessionTokens, secretsEqual } from '../base/session-tokens.ts';
 import type { StateDirectory } from '../base/state-directory.ts';
 import type { ClaudeSearch } from '../claude/find-claude.ts';
+import type { ProtectionSettings } from '../confine/path-protection.ts';
 import { endLeftover } from '../process/end-leftover.ts';
 import { isAlive } from '../process/process-identity.ts';
 import { spawnDetached } from '../process/spawn-detached.ts';
@@ -19,6 +20,9 @@ export interface LauncherOptions {
   readonly tokens: SessionTokens;
   readonly userHome: string;
   readonly claude: ClaudeSearch;
+  readonly protection: ProtectionSettings;
+  readonly searchPath: string;
+  readonly toolLocations: Readonly<Record<string, string>>;
   readonly compactWindowTokens: number | null;
   readonly failpoint: Failpoint | null;
 }
@@ -34,7 +38,9 @@ export function createRunnerLauncher(options: LauncherOptions): RunnerPort {
       connections.delete(runner.id);
       const socketPath = state.socketPath(runner.id);
       if (!isAlive(runner)) {
-        rmSync(socketPath, { force: true });
+        for (const path of [socketPath, state.modelSocketPath(runner.id)]) {
+          rmSync(path, { force: true });
+        }
         return { kind: 'gone' };
       }
       const connection = await connectRunner({
@@ -64,6 +70,12 @@ export function createRunnerLauncher(options: LauncherOptions): RunnerPort {
         session_id: session,
         user_home: options.userHome,
         claude: { ...options.claude },
+        protection: {
+          closed: [...options.protection.closed],
+          opened: [...options.protection.opened],
+        },
+        search_path: options.searchPath,
+        tool_locations: { ...options.toolLocations },
         compact_window_tokens: options.compactWindowTokens,
         failpoint: options.failpoint,
       };

@@ -1,118 +1,127 @@
-import { readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
-import { HARMLESS_NAMES, PROTECTED_PATHS } from './protected-path-table.ts';
+import type { Stats } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { matchesName } from './match-name.ts';
+import { HARMLESS_NAMES, PROTECTED_PATHS, WRITE_PROTECTED_PATHS } from './protected-path-table.ts';
+import { namesOf } from './real-name.ts';
+import { inodeKey, type ProtectedFile, scanProtectedFiles } from './scan-protected-files.ts';
+
+/** What a user adds to the built-in table, and what of it the user has opened on purpose. */
+export interface ProtectionSettings {
+  readonly closed: readonly string[];
+  /** Patterns of the table, or paths, that are open all the same. Every session's state shows them. */
+  readonly opened: readonly string[];
+}
 
 export interface PathProtection {
   /** Why `path` (absolute, normalised, free of symbolic links) is closed, or undefined when it is open. */
   reasonFor(path: string): string | undefined;
   /** The same for a file that was reached under an unprotected name: hard links and targets of links count. */
   reasonForFile(stat: Pick<Stats, 'dev' | 'ino'>): string | undefined;
+  /** Why a path that may be read is not to be changed. */
+  writeReasonFor(path: string): string | undefined;
+  /** Every closed place by its path, there or not: named, behind a symbolic link, and reached from inside one. */
+  closedPlaces(): string[];
+  /** Forgets what was looked up, so that the next question is answered by what is there now. */
+  refresh(): void;
+  /** Protected files that have further names somewhere. */
+  hardLinkedFiles(): ProtectedFile[];
+  /** Names that are closed wherever they are. */
+  readonly namePatterns: readonly string[];
+  readonly opened: readonly string[];
 }
 
-/** How long the inodes of protected files are remembered, in milliseconds; keys are rarely made within it. */
+/** How long a look through the protected directories is remembered, in milliseconds; keys are rarely made within it. */
 const INODE_CACHE_MS = 5_000;
-/** Bounds one look through the protected directories. */
-const MAX_INODES = 4_000;
-const MAX_DEPTH = 3;
+/** How long it is remembered where the symbolic links among the protected places lead, in milliseconds. */
+const PLACE_CACHE_MS = 500;
 
 /** Protection for one user's home directory and Reins' own state. */
 export function createPathProtection(
   home: string,
   stateDirectory: string,
   platform: NodeJS.Platform,
+  settings: ProtectionSettings,
 ): PathProtection {
   const fold = (path: string): string => (platform === 'darwin' ? path.toLowerCase() : path);
-  const entries = PROTECTED_PATHS.filter(
-    (entry) => entry.platform === 'any' || entry.platform === platform,
-  );
-  const trees = [
+  const expand = (pattern: string): string =>
+    pattern.startsWith('~/') ? join(home, pattern.slice(2)) : pattern;
+  const opened = settings.opened.map(expand);
+  const entries = [
+    ...PROTECTED_PATHS.filter((entry) => entry.platform === 'any' || entry.platform === platform),
+    ...settings.closed.map((pattern) => ({ pattern, reason: 'closed by the user', byInode: true })),
+  ]
+    .map((entry) => ({ ...entry, pattern: expand(entry.pattern) }))
+    .filter((entry) => !opened.includes(entry.pattern));
+  const places = [
     { path: stateDirectory, reason: 'state of Reins' },
     ...entries
       .filter((entry) => entry.pattern.includes('/'))
-      .map((entry) => ({ path: expandHome(entry.pattern, home), reason: entry.reason })),
-  ].flatMap(({ path, reason }) => namesOf(path).map((name) => ({ path: fold(name), reason })));
-  const names = entries
-    .filter((entry) => !entry.pattern.includes('/'))
-    .map((entry) => ({ matches: nameMatcher(fold(entry.pattern)), reason: entry.reason }));
+      .map((entry) => ({ path: entry.pattern, reason: entry.reason })),
+  ];
+  const names = entries.filter((entry) => !entry.pattern.includes('/'));
   const scanned = entries
-    .filter((entry) => entry.byInode)
-    .map((entry) => ({ path: expandHome(entry.pattern, home), reason: entry.reason }));
+    .filter((entry) => entry.byInode && entry.pattern.includes('/'))
+    .map((entry) => ({ path: entry.pattern, reason: entry.reason }));
+  const writePlaces = WRITE_PROTECTED_PATHS.map((entry) => ({
+    ...entry,
+    pattern: expand(entry.pattern),
+  })).filter((entry) => !opened.includes(entry.pattern));
 
-  let inodes = new Map<string, string>();
-  let readAt = Number.NEGATIVE_INFINITY;
+  const trees = remember(PLACE_CACHE_MS, () =>
+    places.flatMap(({ path, reason }) => namesOf(path).map((name) => ({ path: name, reason }))),
+  );
+  const files = remember(INODE_CACHE_MS, () => {
+    const found = scanProtectedFiles(scanned);
+    return { found, inodes: new Map(found.map((file) => [inodeKey(file), file.reason])) };
+  });
+  const isIn = (path: string, root: string): boolean => {
+    const [folded, foldedRoot] = [fold(path), fold(root)];
+    return folded === foldedRoot || folded.startsWith(`${foldedRoot}/`);
+  };
   return {
+    namePatterns: names.map((entry) => entry.pattern),
+    opened: settings.opened,
     reasonFor(path) {
-      const folded = fold(path);
-      const tree = trees.find(({ path: root }) => folded === root || folded.startsWith(`${root}/`));
+      if (opened.some((root) => isIn(path, root))) return undefined;
+      const tree = trees().find((place) => isIn(path, place.path));
       if (tree !== undefined) return tree.reason;
-      const name = basename(folded);
+      const name = fold(basename(path));
       if (HARMLESS_NAMES.includes(name)) return undefined;
-      return names.find(({ matches }) => matches(name))?.reason;
+      return names.find((entry) => matchesName(name, fold(entry.pattern)))?.reason;
     },
-    reasonForFile(stat) {
-      if (performance.now() - readAt > INODE_CACHE_MS) {
-        inodes = readInodes(scanned);
-        readAt = performance.now();
-      }
-      return inodes.get(inodeKey(stat));
+    reasonForFile: (stat) => files().inodes.get(inodeKey(stat)),
+    writeReasonFor(path) {
+      const parts = path.split('/');
+      return writePlaces.find(({ pattern }) =>
+        pattern.includes('/')
+          ? isIn(path, pattern)
+          : parts.some((part) => fold(part) === fold(pattern)),
+      )?.reason;
     },
+    closedPlaces() {
+      const all = [...trees().map(({ path }) => path), ...files().found.map(({ path }) => path)];
+      return [...new Set(all.map((path) => resolve(path)))];
+    },
+    refresh() {
+      trees.forget();
+      files.forget();
+    },
+    hardLinkedFiles: () => files().found.filter((file) => file.links > 1),
   };
 }
 
-function expandHome(pattern: string, home: string): string {
-  return pattern.startsWith('~/') ? join(home, pattern.slice(2)) : pattern;
-}
-
-/**
- * A place under the name it was given and under its real one. Tools ask with real paths, while a home or a state
- * directory may be named through a symbolic link, and a place in them may be one.
- */
-function namesOf(path: string): string[] {
-  const named = resolve(path);
-  return [...new Set([named, realName(named)])];
-}
-
-/** The real path; of what does not exist yet, or may not be looked into, its parent's with the name behind it. */
-function realName(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const parent = dirname(path);
-    return parent === path ? path : join(realName(parent), basename(path));
-  }
-}
-
-function nameMatcher(pattern: string): (name: string) => boolean {
-  const star = pattern.indexOf('*');
-  if (star < 0) return (name) => name === pattern;
-  const before = pattern.slice(0, star);
-  const after = pattern.slice(star + 1);
-  return (name) =>
-    name.length >= before.length + after.length && name.startsWith(before) && name.endsWith(after);
-}
-
-function inodeKey(stat: Pick<Stats, 'dev' | 'ino'>): string {
-  return `${stat.dev}:${stat.ino}`;
-}
-
-function readInodes(
-  roots: readonly { readonly path: string; readonly reason: string }[],
-): Map<string, string> {
-  const inodes = new Map<string, string>();
-  const visit = (path: string, reason: string, depth: number): void => {
-    if (inodes.size >= MAX_INODES) return;
-    const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat?.isFile()) inodes.set(inodeKey(stat), reason);
-    if (!stat?.isDirectory() || depth === 0) return;
-    for (const name of readdirSync(path)) visitSafely(join(path, name), reason, depth - 1);
-  };
-  const visitSafely = (path: string, reason: string, depth: number): void => {
-    try {
-      visit(path, reason, depth);
-    } catch {
-      // What this user may not look into, this user's session may not read either.
+/** A value that is made anew when it is asked for after `maxAgeMs`. */
+function remember<Value>(maxAgeMs: number, make: () => Value): (() => Value) & { forget(): void } {
+  let value: { readonly made: Value; readonly at: number } | undefined;
+  const get = (): Value => {
+    if (value === undefined || performance.now() - value.at > maxAgeMs) {
+      value = { made: make(), at: performance.now() };
     }
+    return value.made;
   };
-  for (const { path, reason } of roots) visitSafely(path, reason, MAX_DEPTH);
-  return inodes;
+  return Object.assign(get, {
+    forget() {
+      value = undefined;
+    },
+  });
 }

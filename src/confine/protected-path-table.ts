@@ -1,4 +1,4 @@
-/** One kind of place that sessions neither read, search nor change. */
+/** One kind of place that sessions neither read, search nor change; commands do not see it at all. */
 export interface ProtectedEntry {
   /** Relative to the home directory with `~/`, absolute with `/`, or a file name pattern with `*` without any slash. */
   readonly pattern: string;
@@ -166,3 +166,36 @@ export const HARMLESS_NAMES: readonly string[] = [
   '.env.dist',
   '.env.schema',
 ];
+
+/**
+ * Places that may be read and not changed: what is put there runs later, outside of any session. A pattern without a
+ * slash stands for a file or directory of that name anywhere.
+ */
+export const WRITE_PROTECTED_PATHS: readonly {
+  readonly pattern: string;
+  readonly reason: string;
+}[] = [
+  ...['~/.bashrc', '~/.bash_profile', '~/.bash_login', '~/.bash_logout', '~/.profile'],
+  ...['~/.zshrc', '~/.zprofile', '~/.zshenv', '~/.zlogin', '~/.config/fish'],
+]
+  .map((pattern) => ({ pattern, reason: 'start-up file of a shell' }))
+  .concat(
+    [
+      '~/.config/autostart',
+      '~/.config/systemd',
+      '~/Library/LaunchAgents',
+      '~/Library/LaunchDaemons',
+    ].map((pattern) => ({ pattern, reason: 'programs that start by themselves' })),
+    ['~/.local/bin', '~/bin'].map((pattern) => ({
+      pattern,
+      reason: 'programs on the search path',
+    })),
+    ['~/.gitconfig', '~/.config/git'].map((pattern) => ({
+      pattern,
+      reason: 'configuration of Git',
+    })),
+    ['.vscode', '.idea', '.mcp.json', '.claude', '.envrc'].map((pattern) => ({
+      pattern,
+      reason: 'configuration that other programs run code from',
+    })),
+  );

@@ -169,7 +169,7 @@ function requireMoved(changes: number, action: ActionRecord): void {
 export function moveAction(
   database: LedgerDatabase,
   action: ActionRecord,
-  event: 'lost_track' | 'undo_prepared' | 'undone' | 'undo_failed',
+  event: 'prepared' | 'lost_track' | 'undo_prepared' | 'undone' | 'undo_failed',
   at: string,
 ): void {
   const changes = database.run(

@@ -32,6 +32,8 @@ export const EVENT_KINDS = [
   'lease_expired',
   'stop_requested',
   'session_stopped',
+  'worktree_created',
+  'worktree_removed',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 

@@ -102,6 +102,10 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (session_id, sequence)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE sessions ADD COLUMN boundary TEXT;
+  ALTER TABLE sessions ADD COLUMN worktree TEXT;
+  `,
 ];
 
 const versionRow = z.strictObject({ user_version: z.number().int() });

@@ -24,7 +24,7 @@ const prunableRow = z
   );
 
 /**
- * Sessions that have ended, have no runner and no action in doubt, oldest first. A session that somebody might be in the
+ * Sessions that have ended, have no runner, no action in doubt and no worktree left, oldest first. A session that somebody might be in the
  * middle of is never among them.
  */
 export function listPrunableSessions(database: LedgerDatabase): PrunableSession[] {
@@ -38,7 +38,8 @@ export function listPrunableSessions(database: LedgerDatabase): PrunableSession[
            SELECT before_sha256 FROM actions a WHERE a.session_id=s.session_id
            UNION SELECT after_sha256 FROM actions a WHERE a.session_id=s.session_id)), 0) AS bytes
      FROM sessions s
-     WHERE s.status IN ('completed','failed','stopped','lease_expired') AND s.runner_id IS NULL
+     WHERE (s.worktree IS NULL OR json_extract(s.worktree,'$.state')<>'ready')
+       AND s.status IN ('completed','failed','stopped','lease_expired') AND s.runner_id IS NULL
        AND NOT EXISTS (SELECT 1 FROM actions a WHERE a.session_id=s.session_id AND a.state IN ('prepared','unknown','undoing'))
      ORDER BY s.updated_at`,
   );

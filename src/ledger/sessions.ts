@@ -57,6 +57,24 @@ const stopRequestSchema = z.strictObject({
 });
 export type StopRequest = z.infer<typeof stopRequestSchema>;
 
+const boundarySchema = z.strictObject({ enforced: z.boolean(), detail: z.string() });
+/** What keeps the session's processes in, as its runner found it when it started them. */
+export type Boundary = z.infer<typeof boundarySchema>;
+
+const worktreeSchema = z.strictObject({
+  /** Top level of the repository that the worktree was taken from. */
+  source: z.string(),
+  /** The repository's Git directory, shared by all its worktrees. */
+  common_directory: z.string(),
+  /** The worktree itself: the session's write root. */
+  path: z.string(),
+  head: z.string(),
+  /** The branch that was checked out in the source; the worktree itself is on none. */
+  branch: z.string().nullable(),
+  state: z.enum(['planned', 'ready', 'removed']),
+});
+export type WorktreeRecord = z.infer<typeof worktreeSchema>;
+
 export interface SessionRecord {
   readonly id: SessionId;
   readonly claudeSessionId: ClaudeSessionId;
@@ -77,6 +95,10 @@ export interface SessionRecord {
   readonly launchError: LaunchErrorRecord | null;
   readonly lastResult: LastResult | null;
   readonly stopRequest: StopRequest | null;
+  /** Null until a runner has started Claude Code. */
+  readonly boundary: Boundary | null;
+  /** For a `worktree_write` session. */
+  readonly worktree: WorktreeRecord | null;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -104,6 +126,8 @@ const sessionRow = z
     launch_error: jsonColumn(launchErrorSchema).nullable(),
     last_result: jsonColumn(lastResultSchema).nullable(),
     stop_request: jsonColumn(stopRequestSchema).nullable(),
+    boundary: jsonColumn(boundarySchema).nullable(),
+    worktree: jsonColumn(worktreeSchema).nullable(),
     created_at: instantColumn,
     updated_at: instantColumn,
   })
@@ -135,6 +159,8 @@ const sessionRow = z
       launchError: row.launch_error,
       lastResult: row.last_result,
       stopRequest: row.stop_request,
+      boundary: row.boundary,
+      worktree: row.worktree,
       createdAt: row.created_at,
       updatedAt: row.updated_at,
     }),
@@ -151,13 +177,14 @@ export function insertSession(
     | 'launchError'
     | 'lastResult'
     | 'stopRequest'
+    | 'boundary'
     | 'updatedAt'
   >,
 ): void {
   database.run(
     `INSERT INTO sessions (session_id, claude_session_id, label, capability_profile, subagent_policy,
-       working_directory, status, revision, lease_id, lease_seconds, lease_expires_at, created_at, updated_at)
-     VALUES (?,?,?,?,?,?,?,0,?,?,?,?,?)`,
+       working_directory, status, revision, lease_id, lease_seconds, lease_expires_at, worktree, created_at, updated_at)
+     VALUES (?,?,?,?,?,?,?,0,?,?,?,?,?,?)`,
     session.id,
     session.claudeSessionId,
     session.label,
@@ -168,6 +195,7 @@ export function insertSession(
     session.leaseId,
     session.leaseSeconds,
     session.leaseExpiresAt,
+    session.worktree === null ? null : canonicalJson(session.worktree),
     session.createdAt,
     session.createdAt,
   );
@@ -251,11 +279,11 @@ export function setSessionLease(
   );
 }
 
-/** Sets one of the records that tell how a session's processes and runs ended; null clears it. */
+/** Sets one of the records that tell of a session's processes and runs; null clears it. */
 export function setSessionNote(
   database: LedgerDatabase,
   id: SessionId,
-  column: 'launch_error' | 'last_result' | 'stop_request',
+  column: 'launch_error' | 'last_result' | 'stop_request' | 'boundary' | 'worktree',
   value: JsonObject | null,
 ): void {
   database.run(

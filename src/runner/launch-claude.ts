@@ -6,47 +6,62 @@ import {
   startClaude,
   writeMcpConfig,
 } from '../claude/claude-process.ts';
+import { type ClaudeLaunch, claudeArguments, claudeEnvironment } from '../claude/contract.ts';
 import { claimConversation } from '../claude/saved-conversation.ts';
+import type { ClaudePlaces } from '../confine/claude-places.ts';
+import type { Confinement } from '../confine/confinement.ts';
 import type { SessionRecord } from '../ledger/sessions.ts';
 import type { Tool } from '../tools/tool.ts';
-import type { LoopbackServer } from './loopback-server.ts';
 import type { RunnerConfig } from './runner-config.ts';
 
-export interface ClaudeKeys {
-  readonly bridge: string;
-  readonly executor: string;
+const MCP_CONFIG = 'mcp.json';
+
+/** The places of a session's Claude Code on this computer. */
+export function toClaudePlaces(
+  paths: SessionPaths,
+  modelSocket: string,
+): Omit<ClaudePlaces, 'executable'> {
+  return {
+    home: paths.home,
+    configDirectory: paths.claudeConfig,
+    runtimeDirectory: paths.runtime,
+    modelSocket,
+    executorRequests: join(paths.runtime, 'executor-requests'),
+    executorAnswers: join(paths.runtime, 'executor-answers'),
+  };
 }
 
-/**
- * Starts Claude Code for a session: on its saved conversation when there is one, else on a new one of the same id.
- * `file` is a binary whose version has just been asserted.
- */
+/** Starts an executable that has just been asserted, confined: on its saved conversation when there is one, else on a new one of the same id. */
 export function launchClaude(
-  file: string,
+  confinement: Confinement,
+  outside: ClaudePlaces,
   session: SessionRecord,
-  paths: SessionPaths,
   config: RunnerConfig,
-  loopback: LoopbackServer,
-  keys: ClaudeKeys,
+  modelKey: string,
   tools: readonly Tool[],
   handlers: ClaudeHandlers,
 ): ClaudeProcess {
-  const mcpConfigFile = join(paths.runtime, 'mcp.json');
-  writeMcpConfig(mcpConfigFile, loopback.executorUrl, keys.executor);
-  return startClaude(
-    file,
-    {
-      home: paths.home,
-      configDirectory: paths.claudeConfig,
-      runtimeDirectory: paths.runtime,
-      baseUrl: loopback.baseUrl,
-      bridgeKey: keys.bridge,
-      mcpConfigFile,
-      tools: tools.map((tool) => tool.name),
-      sessionId: session.claudeSessionId,
-      resume: claimConversation(paths.claudeConfig, session.claudeSessionId),
-      compactWindowTokens: config.compact_window_tokens,
-    },
-    handlers,
+  const inside = confinement.claudePlaces(outside);
+  writeMcpConfig(
+    join(outside.runtimeDirectory, MCP_CONFIG),
+    inside.executorRequests,
+    inside.executorAnswers,
   );
+  const launch: ClaudeLaunch = {
+    home: inside.home,
+    configDirectory: inside.configDirectory,
+    runtimeDirectory: inside.runtimeDirectory,
+    modelSocket: inside.modelSocket,
+    bridgeKey: modelKey,
+    mcpConfigFile: join(inside.runtimeDirectory, MCP_CONFIG),
+    tools: tools.map((tool) => tool.name),
+    sessionId: session.claudeSessionId,
+    resume: claimConversation(outside.configDirectory, session.claudeSessionId),
+    compactWindowTokens: config.compact_window_tokens,
+  };
+  const confined = confinement.confineClaude(outside, {
+    args: claudeArguments(launch),
+    env: claudeEnvironment(launch),
+  });
+  return startClaude(confined, launch, handlers);
 }

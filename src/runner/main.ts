@@ -10,6 +10,7 @@ import {
   readOrCreateSecret,
 } from '../base/state-directory.ts';
 import { openLedger } from '../ledger/open-ledger.ts';
+import { closeInherited } from '../process/close-inherited.ts';
 import { identifyProcess, isAlive } from '../process/process-identity.ts';
 import { claimSession } from '../session/claim-session.ts';
 import { listenForGateways } from '../wire/runner-listener.ts';
@@ -19,6 +20,7 @@ import { createSessionRunner } from './session-runner.ts';
 /** Time for the last answers to leave the socket before the process ends, in milliseconds. */
 const FLUSH_MS = 100;
 
+closeInherited();
 const config = parseRunnerConfig(await text(process.stdin));
 armFailpoint(config.failpoint ?? undefined);
 const state = openStateDirectory(config.state_directory);

@@ -10,6 +10,11 @@ export const runnerConfigSchema = z.strictObject({
   /** Home of the person whose computer this is: the place of the credentials that are protected. */
   user_home: z.string().startsWith('/'),
   claude: z.strictObject({ explicit: z.string().nullable(), path: z.string(), home: z.string() }),
+  /** What the user adds to the protected places, and what of them the user has opened. */
+  protection: z.strictObject({ closed: z.array(z.string()), opened: z.array(z.string()) }),
+  /** What commands get of the user's environment: where to find programs. */
+  search_path: z.string(),
+  tool_locations: z.record(z.string(), z.string()),
   compact_window_tokens: z.int().positive().nullable(),
   failpoint: z.enum(FAILPOINTS).nullable(),
 });

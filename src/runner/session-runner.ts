@@ -7,22 +7,25 @@ import { systemErrorCode } from '../base/system-error-code.ts';
 import { createBridge } from '../bridge/bridge.ts';
 import { assertClaude } from '../claude/assert-version.ts';
 import type { ClaudeProcess } from '../claude/claude-process.ts';
+import { openConfinement } from '../confine/open-confinement.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
-import { setSessionClaude } from '../ledger/sessions.ts';
+import { setSessionClaude, setSessionNote } from '../ledger/sessions.ts';
 import { finishRun } from '../session/finish-run.ts';
 import { requireSession } from '../session/require-session.ts';
 import { startQueuedRun } from '../session/start-queued-run.ts';
 import { createExecutor } from '../tools/executor.ts';
 import { createExecutorServer } from '../tools/executor-server.ts';
 import { reconcileActions } from '../tools/reconcile-actions.ts';
-import { createToolContext } from '../tools/tool-context.ts';
 import { toolsFor } from '../tools/tool-set.ts';
 import type { WireRequest } from '../wire/protocol.ts';
 import { ChangeSignal } from './change-signal.ts';
+import { createRunnerContext } from './create-runner-context.ts';
+import { makeExecutorPipes, openExecutorPipes } from './executor-pipes.ts';
 import { handleRequest } from './handle-request.ts';
-import { launchClaude } from './launch-claude.ts';
+import { launchClaude, toClaudePlaces } from './launch-claude.ts';
 import { watchLease } from './lease-watch.ts';
-import { mintLoopbackKey, startLoopbackServer } from './loopback-server.ts';
+import { mintModelKey, startModelSocket } from './model-socket.ts';
+import { prepareWorkspace } from './prepare-workspace.ts';
 import { type EndCause, recordEnd } from './record-end.ts';
 import type { RunnerConfig } from './runner-config.ts';
 import { createTurnDesk } from './turn-desk.ts';
@@ -58,14 +61,26 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
   const changes = new ChangeSignal();
   const onChange = (): void => changes.notify();
 
-  const context = createToolContext(database, session, config.user_home, state.root);
-  const executor = createExecutor({ database, session: id, tools, context, clock, onChange });
+  const confining = openConfinement(process.platform);
+  confining.catch(() => {});
+  const context = createRunnerContext(database, session, config, state, confining);
+  const onFault = (error: unknown): void =>
+    log.error({ error: error instanceof Error ? error.stack : String(error) }, 'tool fault');
+  const executor = createExecutor({
+    database,
+    session: id,
+    tools,
+    context,
+    clock,
+    onChange,
+    onFault,
+  });
   const desk = createTurnDesk({ database, session: id, sessionRoot: paths.root, clock, onChange });
 
   let cause: EndCause | undefined;
   let claude: ClaudeProcess | undefined;
   let stopWatchingLease = (): void => {};
-  let closeLoopback = (): void => {};
+  const ports: { close(): void }[] = [];
   let resolveEnded = (): void => {};
   const ended = new Promise<void>((resolve) => {
     resolveEnded = resolve;
@@ -80,9 +95,10 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
 
   async function finish(because: EndCause): Promise<void> {
     stopWatchingLease();
+    executor.stop();
     await claude?.end();
     await executor.drain(DRAIN_MS);
-    closeLoopback();
+    for (const port of ports) port.close();
     try {
       recordEnd(database, id, dependencies.runnerId, because, clock());
     } catch (error) {
@@ -108,6 +124,8 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
     for (const directory of [paths.home, paths.claudeConfig, paths.runtime]) {
       ensurePrivateDirectory(directory);
     }
+    const confinement = await confining;
+    await prepareWorkspace(database, session, confinement, clock);
     await reconcileActions({
       database,
       session: id,
@@ -117,16 +135,19 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
       onChange,
     });
     if (cause !== undefined) return;
-    const keys = { bridge: mintLoopbackKey(), executor: mintLoopbackKey() };
-    const loopback = await startLoopbackServer({
-      bridge: createBridge({ key: keys.bridge, onTurnRequest: desk.receive }),
-      executorKey: keys.executor,
-      executor: createExecutorServer(tools, executor),
-    });
-    closeLoopback = loopback.close;
-    const file = await asserted;
+    const key = mintModelKey();
+    const socketPath = state.modelSocketPath(dependencies.runnerId);
+    const bridge = createBridge({ key, onTurnRequest: desk.receive });
+    const socket = await startModelSocket(socketPath, bridge);
+    ports.push(socket);
+    const places = toClaudePlaces(paths, socketPath);
+    await makeExecutorPipes([places.executorRequests, places.executorAnswers]);
+    const server = createExecutorServer(tools, executor);
+    ports.push(openExecutorPipes(places.executorRequests, places.executorAnswers, server));
+    const executable = await asserted;
     if (cause !== undefined) return;
-    claude = launchClaude(file, session, paths, config, loopback, keys, tools, {
+    const outside = { ...places, executable };
+    claude = launchClaude(confinement, outside, session, config, key, tools, {
       onResult(result) {
         finishRun(database, id, { ...result, text: hidePlaces(result.text) }, clock());
         onChange();
@@ -137,7 +158,10 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
       },
       onExit: (how) => end({ kind: 'claude_exited', how: hidePlaces(how) }),
     });
-    setSessionClaude(database, id, claude.identity ?? null);
+    database.transaction(() => {
+      setSessionClaude(database, id, claude?.identity ?? null);
+      setSessionNote(database, id, 'boundary', { enforced: true, detail: confinement.boundary });
+    });
     takeUpPrompt();
   }
 
@@ -194,6 +218,12 @@ function toLaunchFailure(error: unknown, hidePlaces: (text: string) => string): 
   };
 }
 
+const LAUNCH_CODES: readonly string[] = [
+  'confinement_unavailable',
+  'workspace_unavailable',
+  'runner_failed',
+];
+
 function isLaunchCode(code: string): code is LaunchErrorCode {
-  return code.startsWith('claude_') || code === 'runner_failed';
+  return code.startsWith('claude_') || LAUNCH_CODES.includes(code);
 }

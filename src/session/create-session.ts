@@ -15,7 +15,12 @@ import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
 import { findRequest, type RequestKey, recordRequest } from '../ledger/requests.ts';
 import { insertRun } from '../ledger/runs.ts';
-import { type CapabilityProfile, insertSession, type SubagentPolicy } from '../ledger/sessions.ts';
+import {
+  type CapabilityProfile,
+  insertSession,
+  type SubagentPolicy,
+  type WorktreeRecord,
+} from '../ledger/sessions.ts';
 import { leaseExpiry } from './lease.ts';
 
 export interface StartInput {
@@ -25,6 +30,13 @@ export interface StartInput {
   readonly label: string | null;
   readonly profile: CapabilityProfile;
   readonly subagentPolicy: SubagentPolicy;
+}
+
+/** Where a session works: fixed when it is created. */
+export interface Workspace {
+  /** Absolute and real. For a worktree, the place where it will be. */
+  readonly workingDirectory: string;
+  readonly worktree: WorktreeRecord | null;
 }
 
 const outcomeSchema = z.strictObject({
@@ -68,7 +80,7 @@ function toRequest(input: StartInput): { readonly key: RequestKey; readonly keye
 export function createSession(
   database: LedgerDatabase,
   input: StartInput,
-  resolvedDirectory: string,
+  workspace: Workspace,
   leaseSeconds: number,
   now: Date,
 ): StartOutcome {
@@ -85,11 +97,12 @@ export function createSession(
       label: input.label,
       profile: input.profile,
       subagentPolicy: input.subagentPolicy,
-      workingDirectory: resolvedDirectory,
+      workingDirectory: workspace.workingDirectory,
       status: 'starting',
       leaseId,
       leaseSeconds,
       leaseExpiresAt: leaseExpiry(now, leaseSeconds),
+      worktree: workspace.worktree,
       createdAt: at,
     });
     const runId = mintRunId();
@@ -101,7 +114,8 @@ export function createSession(
       {
         capability_profile: input.profile,
         subagent_policy: input.subagentPolicy,
-        working_directory: resolvedDirectory,
+        working_directory: workspace.workingDirectory,
+        ...(workspace.worktree === null ? {} : { worktree: { ...workspace.worktree } }),
       },
       at,
     );
@@ -119,10 +133,10 @@ export function requireAvailable(profile: CapabilityProfile, policy: SubagentPol
       'subagent_policy deepseek_explicit goes with capability_profile worktree_write alone; use subagent_policy none here.',
     );
   }
-  if (profile === 'worktree_write') {
+  if (policy === 'deepseek_explicit') {
     throw new ReinsError(
       'feature_unavailable',
-      'capability_profile worktree_write is not available in this version; use direct_write on a copy or a branch that you made yourself, or read_only.',
+      'subagent_policy deepseek_explicit is not available in this version; use subagent_policy none.',
     );
   }
 }

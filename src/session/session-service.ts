@@ -5,10 +5,16 @@ import { ReinsError } from '../base/reins-error.ts';
 import type { SessionTokens } from '../base/session-tokens.ts';
 import { type ActionRecord, listOpenActions } from '../ledger/actions.ts';
 import { findRequest } from '../ledger/requests.ts';
-import { type SessionRecord, setSessionUndoer } from '../ledger/sessions.ts';
+import { type SessionRecord, setSessionUndoer, type WorktreeRecord } from '../ledger/sessions.ts';
 import type { RunnerConnection } from '../wire/runner-connection.ts';
 import { checkReply, type Reply } from './check-reply.ts';
-import { createSession, findStart, requireAvailable, type StartInput } from './create-session.ts';
+import {
+  createSession,
+  findStart,
+  requireAvailable,
+  type StartInput,
+  type Workspace,
+} from './create-session.ts';
 import { failLaunch, finishStop, recordRunnerLost } from './end-session.ts';
 import { extendLease, isLeaseLive, requireLeaseHolder, requireLiveLease } from './lease.ts';
 import { type ContinueInput, queuePrompt } from './queue-prompt.ts';
@@ -24,6 +30,8 @@ export interface ServiceDependencies extends StateSources {
   readonly tokens: SessionTokens;
   readonly runners: RunnerPort;
   readonly leaseSeconds: number;
+  /** Plans the worktree of a repository, without making it. Throws `worktree_refused`, or why nothing confines Git. */
+  planWorktree(topLevel: string): Promise<WorktreeRecord>;
   /** Settles the changes that a process left under way, by looking at their files. */
   reconcile(session: SessionRecord): Promise<void>;
   readonly clock: Clock;
@@ -110,6 +118,13 @@ export function createSessionService(dependencies: ServiceDependencies): Session
     return requireSession(database, session.id);
   }
 
+  async function planWorkspace(input: StartInput): Promise<Workspace> {
+    const directory = await resolveWorkingDirectory(input.workingDirectory, input.profile);
+    if (input.profile !== 'worktree_write') return { workingDirectory: directory, worktree: null };
+    const worktree = await dependencies.planWorktree(directory);
+    return { workingDirectory: worktree.path, worktree };
+  }
+
   async function launch(session: SessionId): Promise<void> {
     const error = await runners.launch(session);
     // A runner that has taken the session up meanwhile, started by whomever, is left alone.
@@ -149,7 +164,7 @@ export function createSessionService(dependencies: ServiceDependencies): Session
         createSession(
           database,
           input,
-          await resolveWorkingDirectory(input.workingDirectory, input.profile),
+          await planWorkspace(input),
           dependencies.leaseSeconds,
           clock(),
         );

@@ -3,6 +3,7 @@ import { listOpenActions } from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { findLatestRun } from '../ledger/runs.ts';
 import type {
+  Boundary,
   LastResult,
   LaunchErrorRecord,
   SessionRecord,
@@ -14,10 +15,22 @@ import {
   type ToolCatalogue,
 } from './describe-pending-turn.ts';
 
-/** What really keeps Claude Code and the executor in, never what is hoped. */
-export interface NetworkBoundary {
-  readonly enforced: boolean;
-  readonly detail: string;
+/** True until a runner has started Claude Code and recorded what keeps it in. */
+const NOT_STARTED: Boundary = {
+  enforced: true,
+  detail: 'No process of this session has been started yet; none is started without confinement.',
+};
+
+/** Where the session may change files. */
+export interface WorkspaceState {
+  readonly kind: 'read_only' | 'direct' | 'worktree';
+  readonly write_root: string | null;
+  /** The commit that a worktree was made of, the branch that has it, and whether the worktree is there. */
+  readonly head?: string;
+  readonly source_branch?: string | null;
+  readonly worktree_state?: string;
+  /** Protected places that the person at the computer has opened for sessions. */
+  readonly unprotected?: readonly string[];
 }
 
 /** N4: one shape for every tool. What is null does not exist for this session, or not now. */
@@ -36,10 +49,11 @@ export interface SessionState {
   readonly subagent_policy: string;
   readonly working_directory: string;
   readonly source_directory: string;
-  readonly workspace: { readonly kind: 'read_only' | 'direct'; readonly write_root: string | null };
+  readonly workspace: WorkspaceState;
   readonly runtime_attached: boolean;
   readonly recovery_required: boolean;
-  readonly network_boundary: NetworkBoundary;
+  /** What really keeps Claude Code and its commands in, never what is hoped. */
+  readonly network_boundary: Boundary;
   readonly current_run: {
     readonly run_id: string;
     readonly ordinal: number;
@@ -67,7 +81,8 @@ export interface SessionState {
 export interface StateSources {
   readonly database: LedgerDatabase;
   readonly catalogue: ToolCatalogue;
-  readonly networkBoundary: NetworkBoundary;
+  /** What the user has opened of the protected places. */
+  readonly opened: readonly string[];
 }
 
 /** A session as its client sees it. Runner, processes, tokens and places inside the state directory are not in it. */
@@ -82,7 +97,6 @@ export function toSessionState(
     (action) => action.state === 'unknown',
   );
   const terminal = ['completed', 'failed', 'stopped', 'lease_expired'].includes(session.status);
-  const writes = session.profile !== 'read_only';
   return {
     route: 'chatgpt-main',
     fallback: 'none',
@@ -97,14 +111,11 @@ export function toSessionState(
     capability_profile: session.profile,
     subagent_policy: session.subagentPolicy,
     working_directory: session.workingDirectory,
-    source_directory: session.workingDirectory,
-    workspace: {
-      kind: writes ? 'direct' : 'read_only',
-      write_root: writes ? session.workingDirectory : null,
-    },
+    source_directory: session.worktree?.source ?? session.workingDirectory,
+    workspace: toWorkspaceState(session, sources.opened),
     runtime_attached: session.runner !== null,
     recovery_required: unresolved.length > 0,
-    network_boundary: sources.networkBoundary,
+    network_boundary: session.boundary ?? NOT_STARTED,
     current_run:
       run === undefined
         ? null
@@ -131,4 +142,22 @@ export function toSessionState(
       ? {}
       : { recovery_token: shown.tokens.recoveryToken(session.id) }),
   };
+}
+
+function toWorkspaceState(session: SessionRecord, opened: readonly string[]): WorkspaceState {
+  const { worktree, workingDirectory, profile } = session;
+  const unprotected = opened.length === 0 ? {} : { unprotected: opened };
+  if (worktree !== null) {
+    return {
+      kind: 'worktree',
+      write_root: workingDirectory,
+      head: worktree.head,
+      source_branch: worktree.branch,
+      worktree_state: worktree.state,
+      ...unprotected,
+    };
+  }
+  return profile === 'read_only'
+    ? { kind: 'read_only', write_root: null, ...unprotected }
+    : { kind: 'direct', write_root: workingDirectory, ...unprotected };
 }

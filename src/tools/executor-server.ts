@@ -1,13 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as z from 'zod';
 import { parseJson } from '../base/parse-json.ts';
-import { readBody } from '../base/read-body.ts';
 import type { Executor } from './executor.ts';
 import type { Tool } from './tool.ts';
 import { describeTool } from './tool-set.ts';
 
-/** Largest request that Claude Code sends here: the arguments of one call, which a reply bounds to 768 KiB. */
-const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 /** The protocol revisions whose initialize, list and call are the ones below; the newest is offered to others. */
 const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26'];
 /** Where Claude Code puts the id of the block that a call comes from. */
@@ -35,15 +31,17 @@ type Outcome =
 
 const failure = (code: number, message: string): Outcome => ({ error: { code, message } });
 
+export interface ExecutorServer {
+  /** The answer to one JSON-RPC message, or undefined where none is due. */
+  answer(line: string): Promise<string | undefined>;
+}
+
 /**
- * The session's only MCP server, for its own Claude Code: the four methods that it uses, one JSON answer to a POST. It
- * is written out here because a session waits most of its life, and a general server would double what it holds in
- * memory meanwhile. Whoever mounts it has checked the caller's key.
+ * The session's only MCP server, for its own Claude Code: the four methods that it uses. It is written out here
+ * because a session waits most of its life, and a general server would double what it holds in memory meanwhile.
+ * Whoever mounts it sees to it that nobody but that Claude Code can reach it.
  */
-export function createExecutorServer(
-  tools: readonly Tool[],
-  executor: Executor,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+export function createExecutorServer(tools: readonly Tool[], executor: Executor): ExecutorServer {
   // Made when it is asked for, since Claude Code is still starting then and this process has nothing else to do.
   const listTools = (): object[] =>
     tools.map((tool) => {
@@ -87,29 +85,18 @@ export function createExecutorServer(
     }
   }
 
-  return async (request, response) => {
-    if (request.method !== 'POST') {
-      response.writeHead(405, { allow: 'POST' }).end();
-      return;
-    }
-    const body = await readBody(request, MAX_REQUEST_BYTES);
-    const parsed = requestSchema.safeParse(body && parseJson(body.toString('utf8')));
-    if (!parsed.success) {
-      send(response, 400, null, failure(-32600, 'The body is no JSON-RPC request.'));
-      return;
-    }
-    const { id, method, params } = parsed.data;
-    if (id === undefined) response.writeHead(202).end();
-    else send(response, 200, id, await dispatch(method, params));
+  return {
+    async answer(line) {
+      const parsed = requestSchema.safeParse(parseJson(line));
+      if (!parsed.success) {
+        return toMessage(null, failure(-32600, 'The line is no JSON-RPC request.'));
+      }
+      const { id, method, params } = parsed.data;
+      return id === undefined ? undefined : toMessage(id, await dispatch(method, params));
+    },
   };
 }
 
-function send(
-  response: ServerResponse,
-  status: number,
-  id: string | number | null,
-  outcome: Outcome,
-): void {
-  response.writeHead(status, { 'content-type': 'application/json' });
-  response.end(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }));
+function toMessage(id: string | number | null, outcome: Outcome): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, ...outcome });
 }

@@ -7,6 +7,7 @@ import { truncateText } from '../base/truncate-text.ts';
 import { type ActionRecord, findActionByToolUse, type Receipt } from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
+import { beginCommand } from './begin-command.ts';
 import { changeFile } from './change-file.ts';
 import { MAX_RECEIPT_TEXT_BYTES } from './receipt-limit.ts';
 import { settleAction } from './settle-action.ts';
@@ -20,6 +21,8 @@ export interface ExecutorOptions {
   readonly clock: Clock;
   /** Told after each change to the ledger. */
   onChange(): void;
+  /** Told of an error that no tool expects; the model learns nothing of it. */
+  onFault?(error: unknown): void;
 }
 
 /** A call as it arrives from Claude Code. Nothing in it is trusted. */
@@ -32,6 +35,8 @@ export interface ExecutorCall {
 /** Carries out authorised actions, each at most once. */
 export interface Executor {
   execute(call: ExecutorCall): Promise<Receipt>;
+  /** Ends the commands that are running, and lets none start any more. */
+  stop(): void;
   /** Resolves when nothing is under way any more, after `timeoutMs` in any case. */
   drain(timeoutMs: number): Promise<void>;
 }
@@ -42,6 +47,7 @@ export interface Executor {
  */
 export function createExecutor(options: ExecutorOptions): Executor {
   const underWay = new Map<string, Promise<Receipt>>();
+  const stopping = new AbortController();
   let lastChange: Promise<unknown> = Promise.resolve();
 
   /** Changes happen one after another, in the order of their calls: each has to see what the one before has made. */
@@ -59,13 +65,17 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const running = underWay.get(action.id);
       if (running !== undefined) return running;
       const tool = options.tools.find(({ name }) => name === action.tool);
-      const start = (): Promise<Receipt> => run(options, tool, action);
+      const start = (): Promise<Receipt> => run(options, tool, action, stopping.signal);
       const work = (
-        tool?.kind === 'change' ? inTurn(() => startLate(options, action, start)) : start()
+        tool?.kind === 'change' || tool?.kind === 'command'
+          ? inTurn(() => startLate(options, action, start))
+          : start()
       ).finally(() => underWay.delete(action.id));
       underWay.set(action.id, work);
       return work;
     },
+
+    stop: () => stopping.abort(),
 
     async drain(timeoutMs) {
       let timer: NodeJS.Timeout | undefined;
@@ -102,6 +112,7 @@ async function run(
   options: ExecutorOptions,
   tool: Tool | undefined,
   action: ActionRecord,
+  signal: AbortSignal,
 ): Promise<Receipt> {
   if (action.state !== 'authorized') {
     // Begun and not ended: whether it happened is for the reconciliation to find out, and no repeated call ends it.
@@ -110,6 +121,7 @@ async function run(
       `The call is ${action.state} and cannot be carried out now; look at the session's timeline.`,
     );
   }
+  let current = action;
   try {
     const { context } = options;
     if (tool === undefined) {
@@ -121,6 +133,20 @@ async function run(
     if (tool.kind === 'change') {
       return await changeFile(options, action, await tool.prepare(action.input, context));
     }
+    if (tool.kind === 'command') {
+      // Not begun and not to be begun: the end of the run says so in the ledger.
+      if (signal.aborted) return errorReceipt('not_authorized', 'The session is stopping.');
+      current = beginCommand(options, action);
+      const result = await tool.execute(action.input, context, signal);
+      const receipt = limitReceipt({
+        text: result.text,
+        is_error: result.failure !== undefined,
+        truncated: result.truncated,
+        code: result.failure ?? null,
+      });
+      settleAction(options, current, result.failure === undefined ? 'applied' : 'failed', receipt);
+      return receipt;
+    }
     const observation = await tool.execute(action.input, context);
     const receipt = limitReceipt({
       text: observation.text,
@@ -131,8 +157,9 @@ async function run(
     settleAction(options, action, 'applied', receipt, observation.seen);
     return receipt;
   } catch (error) {
+    if (!(error instanceof ReinsError)) options.onFault?.(error);
     const receipt = toErrorReceipt(error);
-    settleAction(options, action, 'failed', receipt);
+    settleAction(options, current, 'failed', receipt);
     return receipt;
   }
 }

@@ -7,6 +7,7 @@ import { type ActionRecord, listOpenActions, moveAction, type Receipt } from '..
 import { readBlob } from '../ledger/blobs.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
+import { CUT_OFF_RECEIPT } from './begin-command.ts';
 import { placeFile } from './file-placement.ts';
 import { readFileState } from './read-file-state.ts';
 import { replaceFile, temporaryName } from './replace-file.ts';
@@ -31,6 +32,9 @@ export interface ReconcileOptions {
  */
 export async function reconcileActions(options: ReconcileOptions): Promise<void> {
   for (const action of listOpenActions(options.database, options.session)) {
+    if (action.state === 'prepared' && action.path === null) {
+      settleAction(options, action, 'failed', CUT_OFF_RECEIPT);
+    }
     if (action.path === null) continue;
     await rm(join(dirname(action.path), temporaryName(action.id)), { force: true }).catch(() => {});
     if (action.state === 'prepared') await reconcilePrepared(options, action, action.path);

@@ -8,17 +8,27 @@ export function showPath(path: string): string {
 
 /** The same for a path as the file system has it. Bytes that are not UTF-8 are shown as `\xff`, each for itself. */
 export function showPathBytes(path: Buffer): string {
-  if (isUtf8(path)) return showPath(path.toString('utf8'));
-  let shown = '';
-  for (let at = 0; at < path.length; ) {
-    const length = characterLength(path, at);
-    shown +=
+  return show(path, false);
+}
+
+/** What a program printed, in lines, shown in the same way. */
+export function showBytes(bytes: Buffer): string {
+  return show(bytes, true);
+}
+
+function show(bytes: Buffer, keepNewlines: boolean): string {
+  if (isUtf8(bytes)) return escapeText(bytes.toString('utf8'), keepNewlines);
+  const shown: string[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const length = characterLength(bytes, at);
+    shown.push(
       length === 0
-        ? `\\x${path.toString('hex', at, at + 1)}`
-        : showPath(path.toString('utf8', at, at + length));
+        ? `\\x${bytes.toString('hex', at, at + 1)}`
+        : escapeText(bytes.toString('utf8', at, at + length), keepNewlines),
+    );
     at += Math.max(length, 1);
   }
-  return shown;
+  return shown.join('');
 }
 
 /** Length in bytes of the character that begins at `at`; 0 where none does. */

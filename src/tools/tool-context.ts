@@ -1,4 +1,4 @@
-import { createPathProtection } from '../confine/path-protection.ts';
+import { createPathProtection, type ProtectionSettings } from '../confine/path-protection.ts';
 import { findLastSeenContent } from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import type { SessionRecord } from '../ledger/sessions.ts';
@@ -10,11 +10,13 @@ export function createToolContext(
   session: SessionRecord,
   userHome: string,
   stateDirectory: string,
+  protection: ProtectionSettings,
 ): ToolContext {
   return {
     workingDirectory: session.workingDirectory,
     writeRoot: session.profile === 'read_only' ? null : session.workingDirectory,
-    protection: createPathProtection(userHome, stateDirectory, process.platform),
+    protection: createPathProtection(userHome, stateDirectory, process.platform, protection),
+    commands: null,
     lastSeen: (path) => findLastSeenContent(database, session.id, path),
   };
 }

@@ -5,16 +5,17 @@ import type { CapabilityProfile } from '../ledger/sessions.ts';
 import { editTool } from './edit.ts';
 import { findFilesTool } from './find-files.ts';
 import { readTool } from './read.ts';
+import { runCommandTool } from './run-command.ts';
 import { searchTextTool } from './search-text.ts';
 import type { Tool } from './tool.ts';
 import { writeTool } from './write.ts';
 
-const OBSERVING: readonly Tool[] = [readTool, findFilesTool, searchTextTool];
+const LOOKING: readonly Tool[] = [readTool, findFilesTool, searchTextTool];
 const CHANGING: readonly Tool[] = [editTool, writeTool];
 
 /** The tools that a session of this profile has, in the order in which they are shown. */
 export function toolsFor(profile: CapabilityProfile): readonly Tool[] {
-  return profile === 'read_only' ? OBSERVING : [...OBSERVING, ...CHANGING];
+  return [...LOOKING, ...(profile === 'read_only' ? [] : CHANGING), runCommandTool];
 }
 
 /** What a client is told of a tool. */

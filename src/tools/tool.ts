@@ -1,5 +1,7 @@
 import type * as z from 'zod';
+import type { ToolErrorCode } from '../base/reins-error.ts';
 import type { PathProtection } from '../confine/path-protection.ts';
+import type { CommandRuntime } from './command/command-runtime.ts';
 
 /** What a tool may know of its session. */
 export interface ToolContext {
@@ -8,6 +10,8 @@ export interface ToolContext {
   /** The only place where files may be changed; null in a session that only reads. */
   readonly writeRoot: string | null;
   readonly protection: PathProtection;
+  /** What commands are run with; null where none can be, as in a gateway. */
+  readonly commands: CommandRuntime | null;
   /** SHA-256 of the content of `path` that this session saw or wrote last. */
   lastSeen(path: string): string | undefined;
 }
@@ -51,8 +55,20 @@ export interface ChangingTool<Input = unknown> extends ToolBase<Input> {
   prepare(input: Input, context: ToolContext): Promise<FileChange>;
 }
 
+/** What a command came to. `failure` is set when it was ended, and not when it ended with an exit code of its own. */
+export interface CommandResult extends ToolAnswer {
+  readonly failure: ToolErrorCode | undefined;
+}
+
+/** A tool that runs a program; after the changes before it and one at a time. */
+export interface CommandTool<Input = unknown> extends ToolBase<Input> {
+  readonly kind: 'command';
+  /** `signal` ends what it runs. */
+  execute(input: Input, context: ToolContext, signal: AbortSignal): Promise<CommandResult>;
+}
+
 /** A tool behind one face, its input already tied to its schema. */
-export type Tool = ObservingTool | ChangingTool;
+export type Tool = ObservingTool | ChangingTool | CommandTool;
 
 export function defineObservingTool<Input>(tool: Omit<ObservingTool<Input>, 'kind'>): Tool {
   return {
@@ -67,5 +83,13 @@ export function defineChangingTool<Input>(tool: Omit<ChangingTool<Input>, 'kind'
     ...tool,
     kind: 'change',
     prepare: (input, context) => tool.prepare(tool.input.parse(input), context),
+  };
+}
+
+export function defineCommandTool<Input>(tool: Omit<CommandTool<Input>, 'kind'>): Tool {
+  return {
+    ...tool,
+    kind: 'command',
+    execute: (input, context, signal) => tool.execute(tool.input.parse(input), context, signal),
   };
 }

@@ -135,14 +135,17 @@ test('N3 relative, missing and non-directories are refused', async () => {
 });
 
 test('N10 what is not there yet is refused with what to do instead', async () => {
-  await expectRefused('feature_unavailable', 'worktree_write', [
-    () => start({ capability_profile: 'worktree_write' }),
-  ]);
   await expectRefused('feature_unavailable', 'skill_contexts', [
     () => start({ skill_contexts: [{ skill_id: 'a', content_sha256: 'b' }] }),
   ]);
   await expectRefused('invalid_parameter', 'subagent_policy', [
     () => start({ subagent_policy: 'deepseek_explicit' }),
+  ]);
+});
+
+test('N24 a directory that is no repository is refused for worktree_write', async () => {
+  await expectRefused('worktree_refused', 'worktree_write', [
+    () => start({ capability_profile: 'worktree_write' }),
   ]);
 });
 

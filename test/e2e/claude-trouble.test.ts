@@ -86,10 +86,10 @@ for (const [what, script, code] of WRONG) {
   });
 }
 
-/** The process of the session's Claude Code, known by its own configuration directory. */
+/** The process of the session's Claude Code, known by the name that it has inside. */
 function claudePid(): number {
   const pids = processesOf(join(home.state, 'sessions')).filter((pid) =>
-    readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('--strict-mcp-config'),
+    readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith('/reins/claude-code\0'),
   );
   if (pids.length !== 1) throw new Error(`expected one Claude Code and found ${pids.length}`);
   return pids[0] ?? 0;

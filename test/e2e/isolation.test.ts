@@ -30,8 +30,17 @@ const read = (pid: number, file: string): string[] =>
   readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0').filter(Boolean);
 
 function findClaudes(): number[] {
-  return processesOf(home.root).filter((pid) =>
-    read(pid, 'cmdline').includes('--strict-mcp-config'),
+  return processesOf(home.root).filter((pid) => read(pid, 'cmdline')[0] === '/reins/claude-code');
+}
+
+/** Where on the computer the places are that the process has mounted below /reins. */
+function readPlaces(pid: number): Record<string, string> {
+  return Object.fromEntries(
+    readFileSync(`/proc/${pid}/mountinfo`, 'utf8')
+      .split('\n')
+      .map((line) => line.split(' '))
+      .filter((fields) => fields[4]?.startsWith('/reins/'))
+      .map((fields) => [fields[4] ?? '', `/${(fields[3] ?? '').split('/').slice(1).join('/')}`]),
   );
 }
 
@@ -47,15 +56,17 @@ test.runIf(process.platform === 'linux')(
     const places = new Set<string>();
     for (const pid of claudes) {
       const env = Object.fromEntries(read(pid, 'environ').map((entry) => entry.split(/=(.*)/s)));
+      const mounted = readPlaces(pid);
       const own = join(
         home.state,
         'sessions',
-        sessions.find(({ id }) => env['HOME']?.includes(id))?.id ?? '?',
+        sessions.find(({ id }) => mounted['/reins/home']?.includes(id))?.id ?? '?',
       );
-      expect(env['HOME']).toBe(join(own, 'home'));
-      expect(env['CLAUDE_CONFIG_DIR']).toBe(join(own, 'claude'));
-      expect(env['TMPDIR']).toBe(join(own, 'runtime'));
-      expect(env['ANTHROPIC_BASE_URL']).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+      expect(mounted[env['HOME'] ?? '']).toBe(join(own, 'home'));
+      expect(mounted[env['CLAUDE_CONFIG_DIR'] ?? '']).toBe(join(own, 'claude'));
+      expect(mounted[env['TMPDIR'] ?? '']).toBe(join(own, 'runtime'));
+      expect(env['ANTHROPIC_BASE_URL']).toBe('http://127.0.0.1:1');
+      expect(mounted[env['ANTHROPIC_UNIX_SOCKET'] ?? '']).toMatch(/\/run\/runner_\S+\.api$/);
       expect(JSON.stringify(env)).not.toMatch(
         /sk-users-own-key|canary|parent|NODE_OPTIONS|"CLAUDECODE"/,
       );
@@ -75,7 +86,7 @@ test.runIf(process.platform === 'linux')(
       expect(raw).toContain('\0--setting-sources\0\0');
       expect(raw).toContain('\0--tools\0\0');
       expect(args[args.indexOf('--allowedTools') + 1]).toBe(
-        'mcp__executor__Read,mcp__executor__FindFiles,mcp__executor__SearchText',
+        'mcp__executor__Read,mcp__executor__FindFiles,mcp__executor__SearchText,mcp__executor__RunCommand',
       );
       expect(args.join(' ')).not.toContain(env['ANTHROPIC_API_KEY']);
     }
@@ -102,13 +113,7 @@ test.runIf(process.platform === 'linux')(
 
 test('N46 no token, key or place of the gateway is in an argument list or in the ledger', async () => {
   const session = await ScriptedSession.start(gateway.client, { working_directory: home.project });
-  const secrets = [
-    readFileSync(join(home.state, 'secret.key'), 'utf8'),
-    session.recoveryToken,
-    JSON.parse(
-      readFileSync(join(home.state, 'sessions', session.id, 'runtime', 'mcp.json'), 'utf8'),
-    ).mcpServers.executor.headers.Authorization,
-  ];
+  const secrets = [readFileSync(join(home.state, 'secret.key'), 'utf8'), session.recoveryToken];
   const ledger = ['state.db', 'state.db-wal']
     .map((name) => readFileSync(join(home.state, name), 'latin1'))
     .join('');

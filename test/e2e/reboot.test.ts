@@ -31,7 +31,7 @@ test('N45 after a reboot: stale sockets, pids that belong to strangers now, and 
   for (const pid of processesOf(home.root)) process.kill(pid, 'SIGKILL');
   await gateway.close();
   await expect.poll(() => processesOf(home.root)).toEqual([]);
-  expect(readdirSync(join(home.state, 'run'))).toHaveLength(1);
+  expect(readdirSync(join(home.state, 'run'))).toHaveLength(2);
 
   // Strangers have the pids now. Their start times are others.
   const stranger = spawn('/bin/sleep', ['60'], { detached: true, stdio: 'ignore' });
@@ -55,7 +55,7 @@ test('N45 after a reboot: stale sockets, pids that belong to strangers now, and 
       [edited?.call_id, false],
     ]);
     const sockets = readdirSync(join(home.state, 'run'));
-    expect(sockets).toHaveLength(1);
+    expect(sockets).toHaveLength(2);
     expect(existsSync(join(home.state, 'run', sockets[0] ?? ''))).toBe(true);
     await session.stop();
     expect(identifyProcess(pid)).toBeDefined();

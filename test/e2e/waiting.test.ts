@@ -38,8 +38,9 @@ interface Outcome {
 /** Lets a real Claude Code wait for its answer with a heartbeat and variables of one's choice. */
 async function waitForAnswer(heartbeatMs: number, over: Record<string, string>): Promise<Outcome> {
   const home = createTestHome();
-  const bridge = await startBridge(heartbeatMs);
-  const executor = await startBareExecutor();
+  const modelSocket = join(home.root, 'model.sock');
+  const bridge = await startBridge(heartbeatMs, modelSocket);
+  const executor = await startBareExecutor(home.root);
   const [homeDirectory, configDirectory, runtimeDirectory] = ['home', 'config', 'runtime'].map(
     (name) => {
       const path = join(home.root, name);
@@ -51,7 +52,7 @@ async function waitForAnswer(heartbeatMs: number, over: Record<string, string>):
     home: homeDirectory ?? '',
     configDirectory: configDirectory ?? '',
     runtimeDirectory: runtimeDirectory ?? '',
-    baseUrl: bridge.baseUrl,
+    modelSocket,
     bridgeKey: BRIDGE_KEY,
     mcpConfigFile: join(home.root, 'mcp.json'),
     tools: toolsFor('read_only').map(({ name }) => name),
@@ -59,7 +60,7 @@ async function waitForAnswer(heartbeatMs: number, over: Record<string, string>):
     resume: false,
     compactWindowTokens: null,
   };
-  writeMcpConfig(launch.mcpConfigFile, executor.url, 'key');
+  writeMcpConfig(launch.mcpConfigFile, executor.requests, executor.answers);
   const child = spawnOwned({
     file: await assertClaude({ explicit: null, path: '', home: home.root }),
     args: claudeArguments(launch),

@@ -33,6 +33,7 @@ test('N48 N11 N19 N20 a direct-write session reads, edits, writes, resumes and r
     'SearchText',
     'Edit',
     'Write',
+    'RunCommand',
   ]);
   await session.call({ name: 'Read', input: { file_path: 'run.sh' } });
 

@@ -36,6 +36,7 @@ test('N48 N12 N16 N45 a read-only session on / finds, searches and reads, and su
     'Read',
     'FindFiles',
     'SearchText',
+    'RunCommand',
   ]);
 
   const [found] = await session.call({

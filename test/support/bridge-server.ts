@@ -1,9 +1,14 @@
-import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import { createBridge, type TurnRequest } from '../../src/bridge/bridge.ts';
 
 export const BRIDGE_KEY = 'test-key';
 
-/** A bridge on a loopback port that collects the turn requests it gets. */
+/** A bridge on a loopback port, and on a unix socket if one is named, that collects the turn requests it gets. */
 export interface BridgeServer {
   readonly baseUrl: string;
   readonly turns: TurnRequest[];
@@ -22,7 +27,10 @@ export interface BridgeAnswer {
   soFar(): string;
 }
 
-export async function startBridge(heartbeatMs?: number): Promise<BridgeServer> {
+export async function startBridge(
+  heartbeatMs?: number,
+  socketPath?: string,
+): Promise<BridgeServer> {
   const turns: TurnRequest[] = [];
   const requests: string[] = [];
   const bridge = createBridge({
@@ -30,11 +38,16 @@ export async function startBridge(heartbeatMs?: number): Promise<BridgeServer> {
     ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
     onTurnRequest: (turn) => turns.push(turn),
   });
-  const server = createServer((request, response) => {
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
     requests.push(`${request.method} ${request.url?.split('?')[0]}`);
     void bridge(request, response);
-  });
+  };
+  const server = createServer(serve);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const local = createServer(serve);
+  if (socketPath !== undefined) {
+    await new Promise<void>((resolve) => local.listen(socketPath, resolve));
+  }
   const address = server.address();
   const port = address !== null && typeof address === 'object' ? address.port : 0;
   return {
@@ -46,6 +59,8 @@ export async function startBridge(heartbeatMs?: number): Promise<BridgeServer> {
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
+        local.close();
+        local.closeAllConnections();
       }),
   };
 }

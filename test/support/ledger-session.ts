@@ -31,7 +31,7 @@ export function createLedgerSession(directory: string, now = new Date()): Ledger
       profile: 'direct_write',
       subagentPolicy: 'none',
     },
-    directory,
+    { workingDirectory: directory, worktree: null },
     3600,
     now,
   );

@@ -59,28 +59,39 @@ export function createTestHome(extra: Record<string, string> = {}): TestHome {
   };
 }
 
-/** Every process whose environment or command line names `root`, found through what the kernel tells of it. */
+/**
+ * Every process whose environment, command line or mounts name `root`, found through what the kernel tells of it. A
+ * confined process knows the places only by what is mounted in it, and its keeper not at all.
+ */
 export function processesOf(root: string): number[] {
   if (process.platform === 'linux') {
-    return readdirSync('/proc')
+    const pids = readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-      .filter((pid) => {
-        try {
-          const files = ['environ', 'cmdline'].map((file) =>
-            readFileSync(`/proc/${pid}/${file}`, 'latin1'),
-          );
-          return files.some((text) => text.includes(root));
-        } catch {
-          return false;
-        }
-      })
       .map(Number);
+    const named = pids.filter((pid) =>
+      ['environ', 'cmdline', 'mountinfo'].some((file) => readProcess(pid, file).includes(root)),
+    );
+    const parents = new Set(
+      named.map((pid) => Number(/^PPid:\s*(\d+)$/m.exec(readProcess(pid, 'status'))?.[1])),
+    );
+    const keepers = pids.filter(
+      (pid) => parents.has(pid) && readProcess(pid, 'comm').trim() === 'bwrap',
+    );
+    return [...new Set([...named, ...keepers])].sort((a, b) => a - b);
   }
   return execFileSync('/bin/ps', ['-axEwwo', 'pid=,command='], { encoding: 'utf8' })
     .split('\n')
     .filter((line) => line.includes(root))
     .map((line) => Number.parseInt(line, 10))
     .filter((pid) => pid !== process.pid);
+}
+
+function readProcess(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1');
+  } catch {
+    return '';
+  }
 }
 
 async function endProcessesOf(root: string): Promise<void> {

@@ -23,7 +23,13 @@ export async function runUndo(
   const state = openStateDirectory(environment.stateDirectory);
   const database = openLedger(state.database);
   const session = findSessionByPrefix(database, sessionId);
-  const context = createToolContext(database, session, environment.userHome, state.root);
+  const context = createToolContext(
+    database,
+    session,
+    environment.userHome,
+    state.root,
+    environment.protection,
+  );
   const undo = { database, session: session.id, context, clock: systemClock };
   const self = identifyProcess(process.pid);
   if (self === undefined) throw new Error('this process cannot be identified');

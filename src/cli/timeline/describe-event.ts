@@ -114,6 +114,13 @@ function describe(context: Context, event: EventRecord): Omit<TimelineEntry, 'at
       return bad('lease', 'ran out; the session can be recovered and continued');
     case 'stop_requested':
       return plain('stop', typeof data['reason'] === 'string' ? data['reason'] : 'asked for');
+    case 'worktree_created':
+      return plain(
+        'worktree',
+        `${data['path']}, taken from ${data['source']} at ${String(data['head']).slice(0, 12)}`,
+      );
+    case 'worktree_removed':
+      return plain('worktree', `${data['path']} was removed`);
     case 'session_stopped':
       return plain('stopped', '');
     default:
@@ -124,6 +131,7 @@ function describe(context: Context, event: EventRecord): Omit<TimelineEntry, 'at
 function describeApplied(context: Context, data: JsonObject): Omit<TimelineEntry, 'at'> {
   const action = context.actions.find(({ id }) => id === data['action_id']);
   const label = `✓ ${data['tool']}`;
+  if (action?.tool === 'RunCommand') return { label, text: describeCommand(action), mood: 'good' };
   if (action?.path == null || !changesFile(action)) {
     return { label, text: describeLook(action), mood: 'good' };
   }
@@ -187,6 +195,17 @@ function describeLook(action: ActionRecord | undefined): string {
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('[')).length;
   return `${asked} → ${lines} ${lines === 1 ? 'line' : 'lines'}`.trim();
+}
+
+/** The argument list, and how it ended. */
+function describeCommand(action: ActionRecord): string {
+  const argv = Array.isArray(action.input['argv']) ? action.input['argv'] : [];
+  const how = action.receipt?.text.split(' after ')[0] ?? '';
+  return `${argv.map((word) => quoteWord(String(word))).join(' ')} → ${how.toLowerCase()}`;
+}
+
+function quoteWord(word: string): string {
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : JSON.stringify(word);
 }
 
 function receiptText(context: Context, data: JsonObject): string {

@@ -102,7 +102,7 @@ export function openToolSession(
       profile,
       subagentPolicy: 'none',
     },
-    places.project,
+    { workingDirectory: places.project, worktree: null },
     3_600,
     now(),
   );
@@ -116,7 +116,9 @@ export function openToolSession(
       options.home ?? places.home,
       options.state ?? places.state,
       process.platform,
+      { closed: [], opened: [] },
     ),
+    commands: null,
     lastSeen: (path) => findLastSeenContent(database, id, path),
   };
   const newExecutor = (tools: readonly Tool[] = toolsFor(profile)): Executor =>

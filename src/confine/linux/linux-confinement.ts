@@ -1,0 +1,257 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { runBounded } from '../../process/run-bounded.ts';
+import { runCommand } from '../../process/run-command.ts';
+import type { CommandRequest } from '../command-request.ts';
+import { PRIVATE_DIRECTORIES } from '../command-request.ts';
+import type { ConfinedRun, Confinement, ToolRequest } from '../confinement.ts';
+import { findSystemProgram } from '../find-system-program.ts';
+import { unavailable } from '../unavailable.ts';
+import { type Mount, type Sandbox, toBubblewrapCommand } from './bubblewrap.ts';
+import { CLAUDE_INSIDE, systemMounts, toClaudeSandbox } from './claude-sandbox.ts';
+import { type CommandView, planCommandView } from './command-view.ts';
+import { readFileSystemFacts } from './file-system-facts.ts';
+import { findLinuxTools, type LinuxTools } from './linux-tools.ts';
+import { rootMounts, toReadOnlyMounts } from './read-only-view.ts';
+import { readSandboxReport } from './sandbox-report.ts';
+import {
+  findOverlayTools,
+  MAX_WRITTEN_BYTES,
+  mergedPath,
+  type OverlayTools,
+  withOverlays,
+  writeOverlayStage,
+} from './throw-away.ts';
+
+/** Setting up a sandbox takes milliseconds; one that takes this long is not coming. */
+const TRIAL_MS = 10_000;
+/** Hidden paths of each directory that a trial looks for. */
+const MAX_TRIED = 20;
+
+/** Confinement by bubblewrap, tried once before it is promised. Throws `confinement_unavailable`. */
+export async function createLinuxConfinement(): Promise<Confinement> {
+  const tools = await findLinuxTools();
+  await requireSandbox(tools);
+  const overlayTools = findOverlayTools();
+  // By the directories that are shown changed: some file systems take no overlay.
+  const trials = new Map<string, Promise<boolean>>();
+  return {
+    boundary:
+      'Claude Code runs in namespaces of its own (bubblewrap): no network and no port of this computer, no file but its own and the system programs; one socket leads to its model, two pipes to its tools. Commands have no network and no unix socket, and their writes are thrown away.',
+    claudePlaces: () => CLAUDE_INSIDE,
+    confineClaude: (outside, program) => ({
+      command: toBubblewrapCommand(tools, toClaudeSandbox(outside, program)),
+      findProgram: readSandboxReport,
+    }),
+    confineTool: (request) => toBubblewrapCommand(tools, toToolSandbox(request)),
+    async confineCommand(request) {
+      const view = planCommandView(
+        {
+          roots: [
+            request.home,
+            request.sessionDirectory,
+            request.cwd,
+            ...request.furtherDirectories,
+          ],
+          hidden: request.hidden,
+        },
+        readFileSystemFacts(),
+      );
+      if (overlayTools !== undefined && view.directories.length > 0) {
+        const key = view.directories.map(({ root }) => root).join('\0');
+        const trial =
+          trials.get(key) ?? tryOverlays(tools, overlayTools, `${request.stage}-trial`, view);
+        trials.set(key, trial);
+        if (await trial) return confineWithOverlays(tools, overlayTools, request, view);
+      }
+      return confineReadOnly(tools, request, view);
+    },
+  };
+}
+
+function toToolSandbox(request: ToolRequest): Sandbox {
+  const directories = [
+    ...request.readable.map((path): Mount => ({ kind: 'read_only', source: path, target: path })),
+    ...request.writable.map((path): Mount => ({ kind: 'writable', source: path, target: path })),
+  ];
+  return {
+    mounts: [
+      ...systemMounts(),
+      { kind: 'proc', target: '/proc' },
+      { kind: 'devices', target: '/dev' },
+      { kind: 'empty', target: '/tmp', maxBytes: MAX_WRITTEN_BYTES },
+      ...directories.sort((a, b) => depth(a) - depth(b)),
+      { kind: 'seal', target: '/' },
+    ],
+    seccomp: { unixSockets: false },
+    cwd: request.cwd,
+    env: request.env,
+    argv: request.argv,
+    firstProcess: false,
+  };
+}
+
+async function confineWithOverlays(
+  tools: LinuxTools,
+  overlayTools: OverlayTools,
+  request: CommandRequest,
+  view: CommandView,
+): Promise<ConfinedRun> {
+  writeOverlayStage(request.stage, view, await requireWhiteout(dirname(request.stage)));
+  const overlays = view.directories.map(
+    ({ root }, index): Mount => ({
+      kind: 'writable',
+      source: mergedPath(request.stage, index),
+      target: root,
+    }),
+  );
+  const passed = view.passedThrough.map(
+    (point): Mount => ({ kind: 'read_only', source: point, target: point }),
+  );
+  const command = toBubblewrapCommand(tools, toSandbox(request, view, [...overlays, ...passed]));
+  return {
+    command: withOverlays(command, tools, overlayTools, request.stage, view.directories.length),
+    writes: 'throw_away',
+    findProgram: readSandboxReport,
+    countProcesses,
+  };
+}
+
+function confineReadOnly(
+  tools: LinuxTools,
+  request: CommandRequest,
+  view: CommandView,
+): ConfinedRun {
+  return {
+    command: toBubblewrapCommand(tools, toSandbox(request, view, toReadOnlyMounts(view))),
+    writes: 'read_only',
+    findProgram: readSandboxReport,
+    countProcesses,
+  };
+}
+
+function toSandbox(request: CommandRequest, view: CommandView, mounts: readonly Mount[]): Sandbox {
+  const own = PRIVATE_DIRECTORIES.map(
+    (target): Mount => ({ kind: 'empty', target, maxBytes: MAX_WRITTEN_BYTES }),
+  );
+  const seals = mounts.filter(({ kind }) => kind === 'seal');
+  const layers = [...own, ...mounts.filter(({ kind }) => kind !== 'seal')];
+  return {
+    mounts: [
+      ...rootMounts(view.hiddenInRoot),
+      { kind: 'devices', target: '/dev' },
+      { kind: 'proc', target: '/proc' },
+      // What is inside of another comes after it, and at the same place the order given stands.
+      ...layers.sort((a, b) => depth(a) - depth(b)),
+      ...request.files.map(({ path, text }): Mount => ({ kind: 'text', text, target: path })),
+      ...seals,
+    ],
+    seccomp: { unixSockets: false },
+    cwd: request.cwd,
+    env: request.env,
+    argv: request.argv,
+    firstProcess: false,
+  };
+}
+
+/** Throws `confinement_unavailable`, saying which setting of this computer is in the way, when no sandbox starts. */
+async function requireSandbox(tools: LinuxTools): Promise<void> {
+  const sandbox: Sandbox = {
+    mounts: [
+      ...systemMounts(),
+      { kind: 'proc', target: '/proc' },
+      { kind: 'devices', target: '/dev' },
+    ],
+    seccomp: { unixSockets: false },
+    cwd: '/',
+    env: {},
+    argv: [findSystemProgram('true') ?? 'true'],
+    firstProcess: false,
+  };
+  const result = await runBounded(toBubblewrapCommand(tools, sandbox), { timeoutMs: TRIAL_MS });
+  if (result.ended === 'exit' && result.exitCode === 0) return;
+  const said = result.stderr.head.toString('utf8').trim().slice(0, 300);
+  throw unavailable(`bubblewrap cannot make a sandbox here (${said || result.ended}); ${remedy()}`);
+}
+
+function remedy(): string {
+  if (readSetting('/proc/sys/kernel/apparmor_restrict_unprivileged_userns') === '1') {
+    return 'AppArmor forbids user namespaces: type "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0", or give /usr/bin/bwrap an AppArmor profile that allows userns';
+  }
+  if (readSetting('/proc/sys/kernel/unprivileged_userns_clone') === '0') {
+    return 'user namespaces are switched off: type "sudo sysctl -w kernel.unprivileged_userns_clone=1"';
+  }
+  if (readSetting('/proc/sys/user/max_user_namespaces') === '0') {
+    return 'user namespaces are switched off: type "sudo sysctl -w user.max_user_namespaces=15000"';
+  }
+  return 'in a container, start it with user namespaces allowed (for Docker: --security-opt seccomp=unconfined --security-opt apparmor=unconfined)';
+}
+
+function readSetting(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1').trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Prints nothing and ends well if none of the paths is there and the first directory can be written to. */
+const LOOK = 'for path in "$@"; do [ ! -e "$path" ] || exit 9; done; echo x >"$0/.written"';
+
+/** Whether overlays can be mounted over all directories of the view, and hide what they are to hide. */
+async function tryOverlays(
+  tools: LinuxTools,
+  overlayTools: OverlayTools,
+  stage: string,
+  view: CommandView,
+): Promise<boolean> {
+  try {
+    writeOverlayStage(stage, view, await requireWhiteout(dirname(stage)));
+    const hidden = view.directories.flatMap((directory, index) =>
+      directory.hidden.slice(0, MAX_TRIED).map((path) => join(mergedPath(stage, index), path)),
+    );
+    const command = {
+      file: tools.sh,
+      args: ['-c', LOOK, mergedPath(stage, 0), ...hidden],
+      cwd: '/',
+      env: {},
+    };
+    const result = await runBounded(
+      withOverlays(command, tools, overlayTools, stage, view.directories.length),
+      { timeoutMs: TRIAL_MS },
+    );
+    return result.exitCode === 0;
+  } catch {
+    return false;
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+/** The one whiteout that others are links of: a character device 0/0, which any user may make. */
+async function requireWhiteout(directory: string): Promise<string> {
+  const path = join(directory, 'whiteout');
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  if (readdirSync(directory).includes('whiteout')) return path;
+  const mknod = findSystemProgram('mknod');
+  if (mknod === undefined) throw unavailable('mknod of coreutils is missing; install coreutils');
+  await runCommand(
+    { file: mknod, args: [path, 'c', '0', '0'], cwd: '/', env: {} },
+    { timeoutMs: TRIAL_MS, maxBytes: 4096 },
+  );
+  if (readdirSync(directory).includes('whiteout')) return path;
+  throw unavailable(`no whiteout could be made in ${directory}`);
+}
+
+/** The processes of a sandbox, counted in the /proc that it has for itself. */
+function countProcesses(program: number): number | undefined {
+  try {
+    return readdirSync(`/proc/${program}/root/proc`).filter((name) => /^\d+$/.test(name)).length;
+  } catch {
+    return undefined;
+  }
+}
+
+function depth(mount: Mount): number {
+  return mount.target.split('/').length;
+}

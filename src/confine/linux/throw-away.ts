@@ -1,0 +1,144 @@
+import { linkSync, lstatSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Command } from '../../process/spawn-owned.ts';
+import { findSystemProgram } from '../find-system-program.ts';
+import type { CommandView, ShownDirectory } from './command-view.ts';
+import type { LinuxTools } from './linux-tools.ts';
+
+/** How much a run may write, all of it in memory and gone with the run. */
+export const MAX_WRITTEN_BYTES = 2 * 1024 * 1024 * 1024;
+
+/** Programs of util-linux and coreutils that mount the overlays. */
+export interface OverlayTools {
+  readonly unshare: string;
+  readonly mount: string;
+  readonly mkdir: string;
+  readonly cp: string;
+}
+
+export function findOverlayTools(): OverlayTools | undefined {
+  const [unshare, mount, mkdir, cp] = ['unshare', 'mount', 'mkdir', 'cp'].map(findSystemProgram);
+  return unshare !== undefined && mount !== undefined && mkdir !== undefined && cp !== undefined
+    ? { unshare, mount, mkdir, cp }
+    : undefined;
+}
+
+/**
+ * Mounts one overlay for each directory and turns into the program that is given behind. Runs in a user and mount
+ * namespace of its own, so that everything it mounts is gone with its last process. Relative names keep what a path
+ * may contain (colons, commas) out of mount options. The masks are copied into the new file system first, because
+ * layers of one overlay must not lie inside each other, and the stage lies in the home directory.
+ */
+const SETUP = `
+set -eu
+mount=$1 mkdir=$2 cp=$3 stage=$4 count=$5 size=$6
+shift 6
+cd "$stage"
+"$mount" -t tmpfs -o "mode=0700,size=$size" tmpfs top
+directories= i=0
+while [ "$i" -lt "$count" ]; do
+  directories="$directories top/$i/upper top/$i/work"
+  i=$((i+1))
+done
+"$mkdir" -p $directories
+"$cp" -a mask top/mask
+i=0
+while [ "$i" -lt "$count" ]; do
+  "$mount" -t overlay -o "lowerdir=top/mask/$i:lower/$i,upperdir=top/$i/upper,workdir=top/$i/work,userxattr" overlay "merged/$i"
+  i=$((i+1))
+done
+unset PWD OLDPWD
+exec "$@"
+`;
+
+/** Where the overlay of the directory with this number is mounted, before it is put into the sandbox. */
+export function mergedPath(stage: string, index: number): string {
+  return join(stage, 'merged', String(index));
+}
+
+/**
+ * Prepares the overlays of a view in `stage`. What is hidden is a whiteout in a layer between: the name is gone,
+ * whatever the host renames to it later. `whiteout` is one such file on the same file system.
+ */
+export function writeOverlayStage(stage: string, view: CommandView, whiteout: string): void {
+  mkdirSync(stage, { mode: 0o700 });
+  for (const part of ['top', 'mask', 'lower', 'merged']) mkdirSync(join(stage, part));
+  view.directories.forEach((directory, index) => {
+    mkdirSync(mergedPath(stage, index));
+    symlinkSync(directory.root, join(stage, 'lower', String(index)));
+    writeMask(join(stage, 'mask', String(index)), directory, whiteout);
+  });
+}
+
+function writeMask(mask: string, directory: ShownDirectory, whiteout: string): void {
+  mkdirSync(mask, { mode: statSync(directory.root).mode & 0o777 });
+  for (const path of directory.hidden) {
+    const place = findWhiteoutPlace(directory.root, path);
+    if (place === undefined || isHidden(mask, place)) continue;
+    makeParents(mask, directory.root, dirname(place));
+    linkSync(whiteout, join(mask, place));
+  }
+}
+
+/** Whether the place or something above it is a whiteout already. */
+function isHidden(mask: string, place: string): boolean {
+  const parts = place.split('/');
+  return parts.some((_part, index) => {
+    const stat = lstatSync(join(mask, ...parts.slice(0, index + 1)), { throwIfNoEntry: false });
+    return stat !== undefined && !stat.isDirectory();
+  });
+}
+
+/** The first part of the path that is missing, else the whole; nothing when it leads through a symbolic link. */
+function findWhiteoutPlace(root: string, path: string): string | undefined {
+  const parts = path.split('/');
+  for (let length = 1; length < parts.length; length += 1) {
+    const place = parts.slice(0, length).join('/');
+    const stat = lstatSync(join(root, place), { throwIfNoEntry: false });
+    if (stat === undefined) return place;
+    if (!stat.isDirectory()) return undefined;
+  }
+  return path;
+}
+
+/** The directories in front of a whiteout, each with the permissions of the one that it stands for. */
+function makeParents(mask: string, root: string, path: string): void {
+  const target = join(mask, path);
+  if (path === '.' || lstatSync(target, { throwIfNoEntry: false }) !== undefined) return;
+  makeParents(mask, root, dirname(path));
+  mkdirSync(target, { mode: statSync(join(root, path)).mode & 0o777 });
+}
+
+/** Puts the mounting of a stage's overlays in front of the command that starts the sandbox. */
+export function withOverlays(
+  command: Command,
+  linux: LinuxTools,
+  tools: OverlayTools,
+  stage: string,
+  count: number,
+): Command {
+  return {
+    ...command,
+    file: tools.unshare,
+    args: [
+      '--user',
+      '--map-root-user',
+      '--mount',
+      '--propagation',
+      'slave',
+      '--',
+      linux.sh,
+      '-c',
+      SETUP,
+      'reins-setup',
+      tools.mount,
+      tools.mkdir,
+      tools.cp,
+      stage,
+      String(count),
+      String(MAX_WRITTEN_BYTES),
+      command.file,
+      ...command.args,
+    ],
+  };
+}

@@ -1,0 +1,80 @@
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { ReinsError } from '../../base/reins-error.ts';
+import { findSystemProgram } from '../../confine/find-system-program.ts';
+import type { PathProtection } from '../../confine/path-protection.ts';
+import { inodeKey } from '../../confine/scan-protected-files.ts';
+import { streamRecords } from '../../process/stream-records.ts';
+import { runRipgrep } from '../ripgrep.ts';
+
+/** Secrets by name that one directory may have; each is hidden by itself. */
+const MAX_SECRETS = 5_000;
+const LINK_SEARCH_MS = 20_000;
+const MAX_PATH_BYTES = 8_192;
+
+/**
+ * Files that are closed by their name, in a directory and below. Throws `command_refused` when there are too many to
+ * hide: a command is not started with some of them open.
+ */
+export async function findSecrets(
+  directory: string,
+  protection: PathProtection,
+  leaveOut: readonly string[] = [],
+): Promise<string[]> {
+  const found: string[] = [];
+  const globs = [...protection.namePatterns, ...leaveOut.map((glob) => `!${glob}`)];
+  const args = ['--files', '--null', ...globs.map((glob) => `--glob=${glob}`), '--', '.'];
+  const end = await runRipgrep(args, directory, '\0', (record) => {
+    const path = join(directory, record.toString('utf8'));
+    if (protection.reasonFor(path) !== undefined) found.push(path);
+    return found.length <= MAX_SECRETS;
+  });
+  if (found.length > MAX_SECRETS || end.ended === 'timeout') {
+    throw new ReinsError(
+      'command_refused',
+      `${directory} has ${found.length > MAX_SECRETS ? `more than ${MAX_SECRETS} files that are protected by their name` : 'too many files to look for protected ones in 20 s'}; run the command in a smaller directory.`,
+    );
+  }
+  return found;
+}
+
+/** Further names, in these directories, of protected files that have several. */
+export async function findHardLinks(
+  directories: readonly string[],
+  protection: PathProtection,
+): Promise<string[]> {
+  const files = protection.hardLinkedFiles();
+  if (files.length === 0) return [];
+  const find = findSystemProgram('find');
+  if (find === undefined) {
+    throw new ReinsError(
+      'command_refused',
+      `${files[0]?.path} is protected and has several names, and find is missing to look for the others; install findutils.`,
+    );
+  }
+  const keys = new Set(files.map(inodeKey));
+  const inodes = [...new Set(files.map(({ ino }) => ino))].flatMap((ino, index) => [
+    ...(index === 0 ? [] : ['-o']),
+    '-inum',
+    String(ino),
+  ]);
+  const found: string[] = [];
+  for (const directory of directories) {
+    await streamRecords(
+      {
+        file: find,
+        args: [directory, '-xdev', '-type', 'f', '(', ...inodes, ')', '-print0'],
+        cwd: '/',
+        env: {},
+      },
+      { separator: 0, timeoutMs: LINK_SEARCH_MS, maxRecordBytes: MAX_PATH_BYTES },
+      (record) => {
+        const path = record.toString('utf8');
+        const stat = lstatSync(path, { throwIfNoEntry: false });
+        if (stat !== undefined && keys.has(inodeKey(stat))) found.push(path);
+        return found.length < MAX_SECRETS;
+      },
+    );
+  }
+  return found;
+}
