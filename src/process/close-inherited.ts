@@ -5,8 +5,8 @@ const O_CLOEXEC = 0o2000000;
 
 /**
  * Closes what this process has inherited beyond its three streams. Whoever started it may have left a descriptor of a
- * private file or socket open, and every child would get it in turn. What Node opened itself is marked to close in
- * children and stays. Linux alone; elsewhere the kernel does not tell which is which.
+ * private file or socket open, and every child would get it in turn. Node marks the lowest of them to be closed in
+ * children, as it does what it opens itself, and misses the rest; those are closed here. Linux alone; elsewhere the kernel does not tell which is which.
  */
 export function closeInherited(): void {
   if (process.platform !== 'linux') return;

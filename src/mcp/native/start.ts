@@ -8,7 +8,7 @@ const WAIT_SECONDS = 30;
 export const startTool = defineNativeTool({
   name: 'native_session_start',
   description:
-    'Starts a new session of the real Claude Code on this computer and returns its first pending turn; the calling conversation is its only model. For a new task or another directory. A further prompt after a run goes through native_session_continue; a session whose lease was lost through native_session_recover. Starts local processes; changes no file itself. Profile, directory and policy are fixed here: read_only changes nothing, direct_write lets turns change real files inside working_directory, for when the user asked for that; worktree_write the same in a copy of a clean Git repository that is kept.',
+    'Starts a new session of the real Claude Code on this computer and returns its first pending turn; the calling conversation is its only model. For a new task or another directory. A further prompt after a run goes through native_session_continue; a session whose lease was lost through native_session_recover. Starts local processes; changes no file itself. All is fixed here: read_only changes nothing, direct_write lets turns change real files inside working_directory, for when the user asked for that; worktree_write changes a kept copy of a clean Git repository.',
   annotations: {
     readOnlyHint: false,
     destructiveHint: false,
@@ -21,7 +21,7 @@ export const startTool = defineNativeTool({
       .string()
       .max(4096)
       .describe(
-        'Absolute path of an existing directory: where relative paths start and, with direct_write, the only place that can change. With worktree_write, the repository.',
+        'Absolute path of an existing directory: where relative paths start and, with direct_write, the only place that can change.',
       ),
     idempotency_key: retryKey('start'),
     wait_seconds: waitSeconds('the first pending turn', WAIT_SECONDS),

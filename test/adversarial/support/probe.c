@@ -14,6 +14,7 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -116,6 +117,16 @@ static int attempt(char *what) {
   else if (!strcmp(what, "mknod")) say("mknod", mknod(value, S_IFCHR | 0600, 0x103));
   else if (!strcmp(what, "write")) { int fd = open(value, O_WRONLY | O_CREAT | O_APPEND, 0600); if (fd >= 0 && write(fd, "x", 1) != 1) fd = -1; say("write", fd); }
   else if (!strcmp(what, "read")) { char b[64] = {0}; int fd = open(value, O_RDONLY); long n = fd < 0 ? -1 : read(fd, b, sizeof b - 1); say("read", n); if (n > 0) printf("content=%s\n", b); }
+  else if (!strcmp(what, "stat")) { struct stat b; say("stat", stat(value, &b)); }
+  else if (!strcmp(what, "link")) { char b[128] = {0}; long n = readlink(value, b, sizeof b - 1); if (n < 0) say("link", n); else printf("link=%s\n", b); }
+  else if (!strcmp(what, "cwd")) { char b[4096]; printf("cwd=%s\n", getcwd(b, sizeof b) ? b : "none"); }
+  else if (!strcmp(what, "tmpsize")) { struct statvfs b; if (statvfs(value, &b)) say("tmpsize", -1); else printf("tmpsize=%lu\n", (unsigned long)b.f_blocks); }
+  else if (!strcmp(what, "status")) {
+    char line[256];
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file)) if (!strncmp(line, value, strlen(value))) printf("status=%s", line);
+    if (!file) say("status", -1);
+  }
   else if (!strcmp(what, "fds")) { for (int fd = 3; fd < 1024; fd++) if (fcntl(fd, F_GETFD) >= 0) printf("fd=%d\n", fd); printf("fds=ok\n"); }
   else if (!strcmp(what, "sid")) printf("sid=%d\n", getsid(0));
 #if defined(__x86_64__)
