@@ -19,6 +19,8 @@ const common = {
   target: 'node20.19',
   sourcemap: 'linked',
   minify: true,
+  // The CommonJS form of some libraries asks for its parts in a way that a bundle cannot follow.
+  mainFields: ['module', 'main'],
   external: ['libsql', '@vscode/ripgrep', '@modelcontextprotocol/client'],
   // Some bundled CommonJS dependencies call require(); an ES module has none of its own.
   banner: {

@@ -63,6 +63,8 @@ export type ToolErrorCode =
   | 'text_not_found'
   | 'text_not_unique'
   | 'edit_changes_nothing'
+  | 'notebook_invalid'
+  | 'cell_not_found'
   | 'offset_out_of_range'
   | 'search_failed'
   | 'cursor_invalid'

@@ -4,6 +4,7 @@ import { ReinsError } from '../base/reins-error.ts';
 import type { CapabilityProfile } from '../ledger/sessions.ts';
 import { editTool } from './edit.ts';
 import { findFilesTool } from './find-files.ts';
+import { notebookEditTool } from './notebook-edit.ts';
 import { readTool } from './read.ts';
 import { runCommandTool } from './run-command.ts';
 import { searchTextTool } from './search-text.ts';
@@ -11,7 +12,7 @@ import type { Tool } from './tool.ts';
 import { writeTool } from './write.ts';
 
 const LOOKING: readonly Tool[] = [readTool, findFilesTool, searchTextTool];
-const CHANGING: readonly Tool[] = [editTool, writeTool];
+const CHANGING: readonly Tool[] = [editTool, writeTool, notebookEditTool];
 
 /** The tools that a session of this profile has, in the order in which they are shown. */
 export function toolsFor(profile: CapabilityProfile): readonly Tool[] {

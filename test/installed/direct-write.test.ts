@@ -5,6 +5,8 @@ import { type ConnectedGateway, connectStdio } from '../support/gateway.ts';
 import { ScriptedSession } from '../support/scripted-client.ts';
 import { createTestHome, processesOf, type TestHome } from '../support/test-home.ts';
 
+const NOTEBOOK = `${JSON.stringify({ cells: [{ cell_type: 'code', execution_count: 1, id: 'c1', metadata: {}, outputs: [], source: ['print(1)'] }], metadata: {}, nbformat: 4, nbformat_minor: 5 }, null, 1)}\n`;
+
 let home: TestHome;
 let gateway: ConnectedGateway;
 
@@ -21,6 +23,7 @@ test('N48 N11 N19 N20 a direct-write session reads, edits, writes, resumes and r
   const script = join(home.project, 'run.sh');
   writeFileSync(script, '#!/bin/sh\r\necho one\r\necho two\r\n');
   chmodSync(script, 0o755);
+  writeFileSync(join(home.project, 'n.ipynb'), NOTEBOOK);
 
   gateway = await connectStdio(home);
   const session = await ScriptedSession.start(gateway.client, {
@@ -33,6 +36,7 @@ test('N48 N11 N19 N20 a direct-write session reads, edits, writes, resumes and r
     'SearchText',
     'Edit',
     'Write',
+    'NotebookEdit',
     'RunCommand',
   ]);
   await session.call({ name: 'Read', input: { file_path: 'run.sh' } });
@@ -56,6 +60,26 @@ test('N48 N11 N19 N20 a direct-write session reads, edits, writes, resumes and r
   expect(readFileSync(script, 'utf8')).toBe('#!/bin/sh\r\necho 1\r\necho 1.5\r\necho two\r\n');
   expect(statSync(script).mode & 0o777).toBe(0o755);
   expect(readFileSync(join(home.project, 'docs/deep/notes.md'), 'utf8')).toBe('# Notes\n');
+
+  const [notebook, ran] = await session.call(
+    {
+      name: 'NotebookEdit',
+      input: { notebook_path: 'n.ipynb', cell_id: 'c1', new_source: 'print(2)' },
+    },
+    {
+      name: 'RunCommand',
+      input: {
+        argv: ['sh', '-c', 'tr -d "\\r" <run.sh | sh; grep -c "print(2)" n.ipynb; touch new'],
+      },
+    },
+  );
+  expect(notebook).toMatchObject({ is_error: false });
+  expect(ran?.text).toContain('Exit code 0');
+  expect(ran?.text).toMatch(/stdout\n1\n1\.5\ntwo\n1$/);
+  expect(JSON.parse(readFileSync(join(home.project, 'n.ipynb'), 'utf8')).cells[0].source).toEqual([
+    'print(2)',
+  ]);
+  expect(existsSync(join(home.project, 'new'))).toBe(false);
 
   await session.reply({ text: 'Changed.' });
   const claude = session.state.claude_session_id;
