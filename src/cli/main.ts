@@ -131,6 +131,15 @@ worktrees
   });
 
 program
+  .command('doctor')
+  .description('show what is installed, and try what is promised on this computer')
+  .option('--json', 'print JSON')
+  .action(async (options: { json?: true }) => {
+    const { runDoctor } = await import('./commands/doctor.ts');
+    await runDoctor(environment(), options);
+  });
+
+program
   .command('prune')
   .description('remove ended sessions by age and size; says what would go, unless --yes is given')
   .option('--older-than <days>', 'untouched for this many days', parseCount, 30)

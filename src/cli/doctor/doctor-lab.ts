@@ -1,0 +1,70 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { StateDirectory } from '../../base/state-directory.ts';
+import type { Confinement } from '../../confine/confinement.ts';
+import { createPathProtection } from '../../confine/path-protection.ts';
+import { createCommandRuntime } from '../../tools/command/command-runtime.ts';
+import type { ToolContext } from '../../tools/tool.ts';
+import type { Environment } from '../environment.ts';
+
+/** A place in the home directory to try things in: a project, a secret, a socket and a port that are known to be there. */
+export interface DoctorLab {
+  readonly root: string;
+  readonly project: string;
+  readonly secret: string;
+  readonly socket: string;
+  readonly port: number;
+  readonly context: ToolContext;
+  dispose(): void;
+}
+
+export async function createDoctorLab(
+  environment: Environment,
+  state: StateDirectory,
+  confinement: Confinement,
+): Promise<DoctorLab> {
+  const home = realpathSync(environment.userHome);
+  const root = mkdtempSync(join(home, '.reins-doctor-'));
+  const [project, closed] = [join(root, 'project'), join(root, 'closed')];
+  for (const directory of [project, closed]) mkdirSync(directory);
+  const secret = join(closed, 'secret');
+  writeFileSync(secret, 'secret');
+  const socket = join(root, 's');
+  const tcp = createServer((peer) => peer.destroy());
+  const unix = createServer((peer) => peer.destroy());
+  await new Promise<void>((resolve) => tcp.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => unix.listen(socket, resolve));
+  const address = tcp.address();
+  const protection = createPathProtection(home, state.root, process.platform, {
+    closed: [...environment.protection.closed, closed],
+    opened: environment.protection.opened,
+  });
+  const settings = {
+    home,
+    searchPath: environment.searchPath,
+    toolLocations: environment.toolLocations,
+    stageRoot: join(state.root, 'doctor'),
+    furtherDirectories: [],
+    confinement: Promise.resolve(confinement),
+  };
+  return {
+    root,
+    project,
+    secret,
+    socket,
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    context: {
+      workingDirectory: project,
+      writeRoot: project,
+      protection,
+      commands: createCommandRuntime(settings, protection),
+      lastSeen: () => undefined,
+    },
+    dispose() {
+      tcp.close();
+      unix.close();
+      for (const path of [root, settings.stageRoot]) rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
