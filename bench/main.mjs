@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { measureCommand } from './measurements/command.mjs';
 import { measureContinue } from './measurements/continue.mjs';
 import { measureExecutor } from './measurements/executor.mjs';
 import { measureGatewayStart } from './measurements/gateway-start.mjs';
@@ -23,6 +24,7 @@ const MEASUREMENTS = {
   reply: measureReply,
   continue: measureContinue,
   search: measureSearch,
+  command: measureCommand,
   memory: measureMemory,
   'gateway-start': measureGatewayStart,
   executor: measureExecutor,

@@ -73,7 +73,7 @@ function openSession(product, workspace) {
       profile: 'direct_write',
       subagentPolicy: 'none',
     },
-    workspace.project,
+    { workingDirectory: workspace.project, worktree: null },
     3600,
     now(),
   );
@@ -89,7 +89,9 @@ function openSession(product, workspace) {
         workspace.env.HOME,
         workspace.env.REINS_STATE_DIR,
         process.platform,
+        { closed: [], opened: [] },
       ),
+      commands: null,
       lastSeen: (path) => product.findLastSeenContent(database, sessionId, path),
     },
     clock: now,

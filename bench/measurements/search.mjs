@@ -31,7 +31,9 @@ export function measureSearch({ runs, progress }) {
         workspace.env.HOME,
         workspace.env.REINS_STATE_DIR,
         process.platform,
+        { closed: [], opened: [] },
       ),
+      commands: null,
       lastSeen: () => undefined,
     };
     const ours = async () => {

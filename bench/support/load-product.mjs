@@ -12,6 +12,7 @@ export async function loadProduct(workspace) {
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
+    mainFields: ['module', 'main'],
     logLevel: 'warning',
     plugins: [
       {

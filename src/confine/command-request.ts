@@ -19,6 +19,9 @@ export interface CommandRequest {
   readonly stage: string;
 }
 
+/** Processes that one run may have at once. */
+export const MAX_PROCESSES = 1_024;
+
 /** Directories that every command gets for itself, empty: what others put there it does not see. */
 export const PRIVATE_DIRECTORIES: readonly string[] = ['/tmp', '/var/tmp', '/run'];
 

@@ -3,6 +3,7 @@ import { access, realpath, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import * as z from 'zod';
 import { ReinsError, type ToolErrorCode } from '../base/reins-error.ts';
+import { MAX_PROCESSES } from '../confine/command-request.ts';
 import type { ConfinedRun } from '../confine/confinement.ts';
 import { toExitSignal } from '../process/exit-signal.ts';
 import { type BoundedRun, type RunBounds, runBounded } from '../process/run-bounded.ts';
@@ -21,10 +22,8 @@ const MAX_SECONDS = 900;
 /** Linux's MAX_ARG_STRLEN; a longer argument cannot be passed. */
 const MAX_ARGUMENT_BYTES = 128 * 1024 - 1;
 const MAX_ARGUMENTS = 4_096;
-/** Processes that one run may have at once. */
-const MAX_PROCESSES = 1_024;
 /** How often a run is looked at, in milliseconds. */
-const LOOK_MS = 250;
+const LOOK_MS = 100;
 /** Hidden names that an answer lists. */
 const MAX_LISTED = 10;
 

@@ -6,7 +6,9 @@ import type { ClaudePlaces } from '../../src/confine/claude-places.ts';
 import type { Confinement } from '../../src/confine/confinement.ts';
 import { openConfinement } from '../../src/confine/open-confinement.ts';
 import { runBounded } from '../../src/process/run-bounded.ts';
+import { spawnOwned } from '../../src/process/spawn-owned.ts';
 import { makeExecutorPipes } from '../../src/runner/executor-pipes.ts';
+import { findProcesses } from './support/find-processes.ts';
 import { buildProbe, CANARY, createLab, type Lab, readProbe } from './support/lab.ts';
 
 let lab: Lab;
@@ -182,10 +184,34 @@ test('N42 every argument of its sandbox is needed: without any one of them somet
     const { command } = confinement.confineClaude(places, { args: [], env: {} });
     idle.push(split(String(command.inputs?.[0]))[drop]?.join(' ') ?? '');
   }
-  // Ends with its parent, and closes user namespaces behind the filter: shown for commands, where it is the same code.
+  // Each has a test of its own: the first with commands, the second below.
   const expected = ['--disable-userns', '--die-with-parent', '--json-status-fd 4'];
   const asRoot = process.getuid?.() === 0 ? ['--uid 0', '--gid 0'] : [];
   expect(idle.filter((option) => ![...expected, ...asRoot].includes(option))).toEqual([]);
+});
+
+test('N42 it ends with its keeper, and would not without being told to', async () => {
+  const keep = async (drop: readonly string[], seconds: string): Promise<number[]> => {
+    const { command } = confinement.confineClaude(
+      { ...places, executable: '/bin/sleep' },
+      { args: [seconds], env: {} },
+    );
+    const [first, ...rest] = command.inputs ?? [];
+    const kept = split(String(first)).filter(([name]) => !drop.includes(name ?? ''));
+    const text = kept
+      .flat()
+      .map((word) => `${word}\0`)
+      .join('');
+    const child = spawnOwned({ ...command, inputs: [text, ...rest] });
+    await expect.poll(() => findProcesses(seconds).length).toBeGreaterThan(1);
+    child.kill('SIGKILL');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    return findProcesses(seconds);
+  };
+  expect(await keep([], `34.${process.pid}`)).toEqual([]);
+  const left = await keep(['--die-with-parent'], `35.${process.pid}`);
+  for (const pid of left) process.kill(pid, 'SIGKILL');
+  expect(left).not.toEqual([]);
 });
 
 function split(text: string): string[][] {

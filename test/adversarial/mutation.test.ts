@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Confinement } from '../../src/confine/confinement.ts';
+import { boundsProcesses } from '../../src/confine/linux/throw-away.ts';
 import type { Command } from '../../src/process/spawn-owned.ts';
 import { findProcesses } from './support/find-processes.ts';
 import { buildProbe, CANARY, createLab, type Lab } from './support/lab.ts';
@@ -38,8 +39,8 @@ const VALUES: Readonly<Record<string, number>> = {
 
 /** As root, the user inside is root whether it is said or not. */
 const IDLE_AS_ROOT = ['--uid', '--gid'];
-/** Behind the system call filter; shown by a test of its own, without that. */
-const BEHIND_FILTER = ['--disable-userns'];
+/** Behind the system call filter, and behind a process namespace further out; each has a test of its own. */
+const BEHIND_OTHERS = ['--disable-userns', ...(boundsProcesses() ? ['--die-with-parent'] : [])];
 
 type Mutate = (options: string[][]) => string[][];
 let mutate: Mutate = (options) => options;
@@ -108,7 +109,7 @@ async function observe(): Promise<string> {
     pwd; id -u; ls -A /tmp /var/tmp /run /run/reins; ls /etc/shadow; ls /dev | tr "\\n" " "; stat -f -c "%T %b" /tmp /var/tmp /run
     cat "$HOME/.ssh/id" .env /run/reins/gitconfig
     cat /proc/sys/user/max_user_namespaces; grep -E "CapEff|CapBnd|Seccomp:" /proc/self/status
-    [ "$(ls -d /proc/[0-9]* | wc -l)" -lt 20 ] && echo few
+    [ "$(ls -d /proc/[0-9]* | wc -l)" -lt 20 ] && echo few; cat /proc/$$/comm
     echo x >written; echo x >"${lab.outside}/written"; touch /usr/written-by-a-test
     ${probe} sid netlink unix:/nonexistent tcp4:${port} kill:${process.pid} io_uring
   `;
@@ -163,7 +164,7 @@ test('every argument of the sandbox is needed: without any one of them something
   expect(options.length).toBeGreaterThan(20);
   const idle: string[] = [];
   for (const [index, option] of options.entries()) {
-    if (BEHIND_FILTER.includes(option[0] ?? '')) continue;
+    if (BEHIND_OTHERS.includes(option[0] ?? '')) continue;
     if (process.getuid?.() === 0 && IDLE_AS_ROOT.includes(option[0] ?? '')) continue;
     mutate = (all) => all.filter((_option, at) => at !== index);
     if ((await observe()) === whole) idle.push(option.join(' '));

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { runBounded } from '../../process/run-bounded.ts';
 import { runCommand } from '../../process/run-command.ts';
 import type { CommandRequest } from '../command-request.ts';
-import { PRIVATE_DIRECTORIES } from '../command-request.ts';
+import { MAX_PROCESSES, PRIVATE_DIRECTORIES } from '../command-request.ts';
 import type { ConfinedRun, Confinement, ToolRequest } from '../confinement.ts';
 import { findSystemProgram } from '../find-system-program.ts';
 import { unavailable } from '../unavailable.ts';
@@ -15,6 +15,7 @@ import { findLinuxTools, type LinuxTools } from './linux-tools.ts';
 import { rootMounts, toReadOnlyMounts } from './read-only-view.ts';
 import { readSandboxReport } from './sandbox-report.ts';
 import {
+  boundsProcesses,
   findOverlayTools,
   MAX_WRITTEN_BYTES,
   mergedPath,
@@ -113,7 +114,8 @@ async function confineWithOverlays(
     command: withOverlays(command, tools, overlayTools, request.stage, view.directories.length),
     writes: 'throw_away',
     findProgram: readSandboxReport,
-    countProcesses,
+    // Where the kernel bounds them, the run is in a further process namespace, and its pids are not ours.
+    countProcesses: boundsProcesses() ? () => undefined : countProcesses,
   };
 }
 
@@ -149,9 +151,18 @@ function toSandbox(request: CommandRequest, view: CommandView, mounts: readonly 
     seccomp: { unixSockets: false },
     cwd: request.cwd,
     env: request.env,
-    argv: request.argv,
+    argv: [...withinLimits(), ...request.argv],
     firstProcess: false,
   };
+}
+
+/**
+ * No core dumps, and a bound on processes that holds for everybody but root. It is set inside, where the processes of
+ * the run are the only ones that it counts.
+ */
+function withinLimits(): string[] {
+  const prlimit = findSystemProgram('prlimit');
+  return prlimit === undefined ? [] : [prlimit, '--core=0', `--nproc=${MAX_PROCESSES}`, '--'];
 }
 
 /** Throws `confinement_unavailable`, saying which setting of this computer is in the way, when no sandbox starts. */

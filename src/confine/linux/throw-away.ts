@@ -1,9 +1,11 @@
 import { linkSync, lstatSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
+import { release } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Command } from '../../process/spawn-owned.ts';
+import { MAX_PROCESSES } from '../command-request.ts';
 import { findSystemProgram } from '../find-system-program.ts';
 import type { CommandView, ShownDirectory } from './command-view.ts';
-import type { LinuxTools } from './linux-tools.ts';
+import { isAtLeast, type LinuxTools } from './linux-tools.ts';
 
 /** How much a run may write, all of it in memory and gone with the run. */
 export const MAX_WRITTEN_BYTES = 2 * 1024 * 1024 * 1024;
@@ -31,8 +33,9 @@ export function findOverlayTools(): OverlayTools | undefined {
  */
 const SETUP = `
 set -eu
-mount=$1 mkdir=$2 cp=$3 stage=$4 count=$5 size=$6
-shift 6
+mount=$1 mkdir=$2 cp=$3 stage=$4 count=$5 size=$6 processes=$7
+shift 7
+if [ "$processes" -gt 0 ]; then echo "$processes" >/proc/sys/kernel/pid_max; fi
 cd "$stage"
 "$mount" -t tmpfs -o "mode=0700,size=$size" tmpfs top
 directories= i=0
@@ -109,6 +112,18 @@ function makeParents(mask: string, root: string, path: string): void {
   mkdirSync(target, { mode: statSync(join(root, path)).mode & 0o777 });
 }
 
+/** The first kernel on which a process namespace has a limit of its own; before, it would be the whole computer's. */
+const PROCESS_LIMIT_KERNEL = [6, 14];
+
+/** Whether the kernel itself bounds how many processes a run has. */
+export function boundsProcesses(): boolean {
+  const version = release()
+    .split('.')
+    .slice(0, 2)
+    .map((part) => Number.parseInt(part, 10));
+  return isAtLeast(version, PROCESS_LIMIT_KERNEL);
+}
+
 /** Puts the mounting of a stage's overlays in front of the command that starts the sandbox. */
 export function withOverlays(
   command: Command,
@@ -117,6 +132,7 @@ export function withOverlays(
   stage: string,
   count: number,
 ): Command {
+  const bounded = boundsProcesses();
   return {
     ...command,
     file: tools.unshare,
@@ -126,6 +142,7 @@ export function withOverlays(
       '--mount',
       '--propagation',
       'slave',
+      ...(bounded ? ['--pid', '--fork', '--kill-child', '--mount-proc'] : []),
       '--',
       linux.sh,
       '-c',
@@ -137,6 +154,7 @@ export function withOverlays(
       stage,
       String(count),
       String(MAX_WRITTEN_BYTES),
+      String(bounded ? MAX_PROCESSES : 0),
       command.file,
       ...command.args,
     ],
