@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { killGroup } from './end-group.ts';
 import { openBothEnds } from './named-pipes.ts';
-import { type Command, childEnd, feedInputs } from './spawn-owned.ts';
+import { type Command, childEnd, feedInputs, furtherPipes } from './spawn-owned.ts';
 
 /** Why a run ended. Whichever comes first counts. */
 export type RunEnding = 'exit' | 'timeout' | 'stopped' | 'not_started';
@@ -42,7 +42,6 @@ const CLOSE_MS = 2_000;
  * group is killed; that reaches every descendant if the command keeps them in a process namespace.
  */
 export async function runBounded(command: Command, bounds: RunBounds): Promise<BoundedRun> {
-  const inputs = command.inputs ?? [];
   const started = performance.now();
   const pipes = bounds.outputPipes?.map(openBothEnds);
   const child = spawn(command.file, [...command.args], {
@@ -53,11 +52,11 @@ export async function runBounded(command: Command, bounds: RunBounds): Promise<B
       'ignore',
       pipes?.[0]?.writerFd ?? 'pipe',
       pipes?.[1]?.writerFd ?? 'pipe',
-      ...inputs.map(() => 'pipe' as const),
+      ...furtherPipes(command),
     ],
   });
   for (const pipe of pipes ?? []) pipe.closeWriter();
-  feedInputs(child, inputs);
+  feedInputs(child, command);
   let ended: RunEnding = 'exit';
   const stop = (why: RunEnding): void => {
     if (ended !== 'exit' || child.exitCode !== null || child.signalCode !== null) return;

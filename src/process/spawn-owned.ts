@@ -9,6 +9,11 @@ export interface Command {
   readonly env: Readonly<Record<string, string>>;
   /** What the child can read to its end from descriptors 3, 4 and so on. No argument list shows it. */
   readonly inputs?: readonly (string | Uint8Array)[];
+  /**
+   * Whether the child gets one more descriptor behind the inputs, which reaches its end when this process is gone,
+   * however it went.
+   */
+  readonly lifeline?: true;
 }
 
 /** A child of this process, as whoever watches over it knows it. */
@@ -18,19 +23,26 @@ export type PipedChild = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /** Starts a command as leader of a process group of its own, with all three streams piped. */
 export function spawnOwned(command: Command): PipedChild {
-  const inputs = command.inputs ?? [];
   const child = spawn(command.file, [...command.args], {
     cwd: command.cwd,
     env: { ...command.env },
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', ...inputs.map(() => 'pipe' as const)],
+    stdio: ['pipe', 'pipe', 'pipe', ...furtherPipes(command)],
   });
-  feedInputs(child, inputs);
+  feedInputs(child, command);
   return child;
 }
 
+/** What a child gets behind its three streams. */
+export function furtherPipes(command: Command): 'pipe'[] {
+  return [...(command.inputs ?? []), ...(command.lifeline ? [''] : [])].map(() => 'pipe');
+}
+
 /** Writes each input to its descriptor and closes it. A child that does not read one is not an error here. */
-export function feedInputs(child: ChildProcess, inputs: readonly (string | Uint8Array)[]): void {
+export function feedInputs(child: ChildProcess, command: Command): void {
+  const inputs = command.inputs ?? [];
+  const lifeline = child.stdio[3 + inputs.length];
+  lifeline?.on('error', () => {});
   inputs.forEach((input, index) => {
     const stream = child.stdio[3 + index];
     if (stream === null || stream === undefined || !('write' in stream)) return;

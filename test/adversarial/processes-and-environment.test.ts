@@ -324,7 +324,7 @@ describe('T30 nothing survives', () => {
     expect((await lab.run(['sh', '-c', 'read -r line; echo "got:$line"'])).text).toContain('got:');
   });
 
-  test('N22 exit code, signal and streams are told apart; odd output is made visible', async () => {
+  test('N22 T40 exit code, signal and streams are told apart; odd output is made visible', async () => {
     const result = await lab.run([
       'sh',
       '-c',
@@ -348,7 +348,7 @@ describe('T30 nothing survives', () => {
     }
     expect(readFileSync('/proc/self/mountinfo', 'utf8')).toBe(before.mounts);
     expect(list().filter((name) => !name.endsWith('/whiteout'))).toEqual(before.files);
-    expect(findProcesses('reins-setup')).toEqual([]);
+    expect(findProcesses(join(lab.state, 'commands/200'))).toEqual([]);
   });
 });
 

@@ -26,7 +26,7 @@ for (const point of FAILPOINTS.filter(
   (name) => name !== 'turn-stored' && name !== 'lease-rotated',
 )) {
   for (const tool of ['Edit', 'Write'] as const) {
-    test(`N20 N21 N43 kill -9 at ${point} of ${tool}: the old or the new file, known which, once`, async () => {
+    test(`N20 N21 N43 T38 kill -9 at ${point} of ${tool}: the old or the new file, known which, once`, async () => {
       home = createTestHome();
       const edited = join(home.project, 'edited.txt');
       const created = join(home.project, 'deep', 'er', 'created.txt');

@@ -60,7 +60,7 @@ async function expectRefused(
   expect(ledgerDigest()).toBe(before);
 }
 
-test('N3 N6 N9 unknown parameters are refused by name, model and provider among them', async () => {
+test('N3 N6 N9 T29 unknown parameters are refused by name, model and provider among them', async () => {
   for (const name of [
     'model',
     'provider',
@@ -149,7 +149,7 @@ test('N24 a directory that is no repository is refused for worktree_write', asyn
   ]);
 });
 
-test('an unknown session, turn or lease is refused and tells nothing of others', async () => {
+test('T36 an unknown session, turn or lease is refused and tells nothing of others', async () => {
   await expectRefused('session_unknown', 'native_session_id', [
     () =>
       callTool(gateway.client, 'native_session_status', {

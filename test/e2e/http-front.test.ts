@@ -59,7 +59,7 @@ test('B7 with token, host and no origin the request is served', async () => {
   expect(await send({ ...bearer(), origin: 'http://localhost:3000' })).toBe(200);
 });
 
-test('B7 no, a wrong, a truncated or a query-string token is refused', async () => {
+test('B7 T35 no, a wrong, a truncated or a query-string token is refused', async () => {
   expect(await send({})).toBe(401);
   expect(await send({ authorization: gateway.token })).toBe(401);
   expect(await send({ authorization: `Bearer ${gateway.token.slice(1)}` })).toBe(401);
@@ -68,7 +68,7 @@ test('B7 no, a wrong, a truncated or a query-string token is refused', async () 
   expect(await send({}, `/mcp?token=${gateway.token}`)).toBe(401);
 });
 
-test('B7 a foreign host or origin is refused even with the token', async () => {
+test('B7 T34 a foreign host or origin is refused even with the token', async () => {
   for (const host of [
     'evil.example',
     'evil.example:80',
@@ -87,7 +87,7 @@ test('B7 a foreign host or origin is refused even with the token', async () => {
   }
 });
 
-test('B7 other paths, other media types and hostile bodies are refused, and serving goes on', async () => {
+test('B7 T39 other paths, other media types and hostile bodies are refused, and serving goes on', async () => {
   expect(await send(bearer(), '/')).toBe(404);
   expect(await send(bearer(), '/mcp/../other')).toBe(404);
   expect(await send({ ...bearer(), 'content-type': 'text/plain' })).toBe(415);

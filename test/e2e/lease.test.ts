@@ -69,7 +69,7 @@ test('N44 every accepted call extends the lease, and a refused one does not', as
   await session.stop();
 });
 
-test('N45 a call that waits when its lease is rotated away gets nothing of the session', async () => {
+test('N45 T36 a call that waits when its lease is rotated away gets nothing of the session', async () => {
   const session = await ScriptedSession.start(gateway.client, {
     working_directory: home.project,
     wait_seconds: 0,

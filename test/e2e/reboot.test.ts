@@ -16,7 +16,7 @@ afterEach(async () => {
   await home.dispose();
 });
 
-test('N45 after a reboot: stale sockets, pids that belong to strangers now, and a session that goes on', async () => {
+test('N45 T37 after a reboot: stale sockets, pids that belong to strangers now, and a session that goes on', async () => {
   home = createTestHome();
   writeFileSync(join(home.project, 'a.txt'), 'one\n');
   gateway = await connectStdio(home);

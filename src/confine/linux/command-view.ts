@@ -40,7 +40,13 @@ const PSEUDO = ['/proc', '/dev', '/sys'];
  */
 export function planCommandView(request: ViewRequest, facts: FileSystemFacts): CommandView {
   const roots = new Set(
-    request.roots.filter((root) => root !== '/' && facts.kindOf(root) === 'directory'),
+    request.roots.filter(
+      (root) =>
+        root !== '/' &&
+        facts.kindOf(root) === 'directory' &&
+        // A directory inside of something hidden is not shown at all.
+        !request.hidden.some((path) => isInside(root, path)),
+    ),
   );
   const isShown = (path: string): boolean =>
     [...roots].some((root) => isInside(path, root)) ||

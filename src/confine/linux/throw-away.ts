@@ -31,11 +31,10 @@ export function findOverlayTools(): OverlayTools | undefined {
  * may contain (colons, commas) out of mount options. The masks are copied into the new file system first, because
  * layers of one overlay must not lie inside each other, and the stage lies in the home directory.
  */
-const SETUP = `
+const MOUNT_ALL = `
 set -eu
-mount=$1 mkdir=$2 cp=$3 stage=$4 count=$5 size=$6 processes=$7
-shift 7
-if [ "$processes" -gt 0 ]; then echo "$processes" >/proc/sys/kernel/pid_max; fi
+mount=$1 mkdir=$2 cp=$3 stage=$4 count=$5 size=$6
+shift 6
 cd "$stage"
 "$mount" -t tmpfs -o "mode=0700,size=$size" tmpfs top
 directories= i=0
@@ -51,8 +50,22 @@ while [ "$i" -lt "$count" ]; do
   i=$((i+1))
 done
 unset PWD OLDPWD
-exec "$@"
 `;
+
+/**
+ * As the first process of a namespace the script stays, since everything ends with it, and so does the reader beside
+ * it, which notices the end of whoever started the run. The descriptor is one digit, which is what every shell takes.
+ */
+function toSetup(lifeline: number | undefined): string {
+  if (lifeline === undefined) return `${MOUNT_ALL}exec "$@"\n`;
+  return `echo ${MAX_PROCESSES} >/proc/sys/kernel/pid_max
+${MOUNT_ALL}
+{ read -r end <&${lifeline} || :; kill -KILL -1; } &
+status=0
+"$@" ${lifeline}<&- || status=$?
+exit "$status"
+`;
+}
 
 /** Where the overlay of the directory with this number is mounted, before it is put into the sandbox. */
 export function mergedPath(stage: string, index: number): string {
@@ -112,6 +125,9 @@ function makeParents(mask: string, root: string, path: string): void {
   mkdirSync(target, { mode: statSync(join(root, path)).mode & 0o777 });
 }
 
+/** Behind the three standard streams. */
+const FIRST_INPUT_FD = 3;
+
 /** The first kernel on which a process namespace has a limit of its own; before, it would be the whole computer's. */
 const PROCESS_LIMIT_KERNEL = [6, 14];
 
@@ -135,6 +151,7 @@ export function withOverlays(
   const bounded = boundsProcesses();
   return {
     ...command,
+    ...(bounded ? { lifeline: true } : {}),
     file: tools.unshare,
     args: [
       '--user',
@@ -146,7 +163,7 @@ export function withOverlays(
       '--',
       linux.sh,
       '-c',
-      SETUP,
+      toSetup(bounded ? FIRST_INPUT_FD + (command.inputs ?? []).length : undefined),
       'reins-setup',
       tools.mount,
       tools.mkdir,
@@ -154,7 +171,6 @@ export function withOverlays(
       stage,
       String(count),
       String(MAX_WRITTEN_BYTES),
-      String(bounded ? MAX_PROCESSES : 0),
       command.file,
       ...command.args,
     ],

@@ -8,7 +8,7 @@ const WAIT_SECONDS = 30;
 export const startTool = defineNativeTool({
   name: 'native_session_start',
   description:
-    'Starts a new session of the real Claude Code on this computer and returns its first pending turn; the calling conversation is its only model. For a new task or another directory. A further prompt after a run goes through native_session_continue; a session whose lease was lost through native_session_recover. Starts local processes; changes no file itself. All is fixed here: read_only changes nothing, direct_write lets turns change real files inside working_directory, for when the user asked for that; worktree_write changes a kept copy of a clean Git repository.',
+    'Starts a new session of the real Claude Code on this computer and returns its first pending turn; the calling conversation is its only model. For a new task or another directory. A further prompt after a run goes through native_session_continue; a session whose lease was lost through native_session_recover. Starts local processes, changes no file. All is fixed here: read_only changes nothing, direct_write lets turns change real files inside working_directory, for when the user asked for that; worktree_write changes a kept copy of a clean Git repository.',
   annotations: {
     readOnlyHint: false,
     destructiveHint: false,
@@ -21,7 +21,7 @@ export const startTool = defineNativeTool({
       .string()
       .max(4096)
       .describe(
-        'Absolute path of an existing directory: where relative paths start and, with direct_write, the only place that can change.',
+        'Absolute path of an existing directory: where relative paths start and the only place that direct_write can change.',
       ),
     idempotency_key: retryKey('start'),
     wait_seconds: waitSeconds('the first pending turn', WAIT_SECONDS),
@@ -39,12 +39,12 @@ export const startTool = defineNativeTool({
     subagent_policy: z
       .enum(['none', 'deepseek_explicit'])
       .optional()
-      .describe('Default none. deepseek_explicit is not available in this version.'),
+      .describe('Default none; the other is not available yet.'),
     capability_profile: z
       .enum(['read_only', 'direct_write', 'worktree_write'])
       .optional()
       .describe(
-        'Default read_only. direct_write works with Git and without. worktree_write takes the clean top level of a repository.',
+        'Default read_only. direct_write needs no Git; worktree_write takes the clean top level of a repository.',
       ),
   }),
   call(input, service) {

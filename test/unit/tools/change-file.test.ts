@@ -235,7 +235,7 @@ test.each(KINDS)(
   },
 );
 
-test('N20 F4 concurrency: other content that appears at any moment of an edit is noticed, up to the rename itself', async () => {
+test('N20 T6 F4 concurrency: other content that appears at any moment of an edit is noticed, up to the rename itself', async () => {
   const lost: number[] = [];
   const steps = await atEveryStep(
     makeEdit,

@@ -274,7 +274,7 @@ test('N19 F57 F4 links: a file with a second name is refused, and both names sta
   expect([statSync(path).ino, statSync(path).nlink]).toEqual([statSync(other).ino, 2]);
 });
 
-test('N19 F57 F4 links: symbolic links are not edited, nor through, wherever they lead', async () => {
+test('N19 T2 F57 F4 links: symbolic links are not edited, nor through, wherever they lead', async () => {
   const outside = put('file', 'one', session.outside);
   const deep = put('sub/file', 'one', session.outside);
   const inside = put('real/file', 'one');
@@ -309,7 +309,7 @@ test('N19 F57 F4 links: symbolic links are not edited, nor through, wherever the
   expect(readdirSync(session.outside)).toEqual(['file', 'sub']);
 });
 
-test('N19 nothing outside the write root is edited, by whatever spelling', async () => {
+test('N19 T1 nothing outside the write root is edited, by whatever spelling', async () => {
   const evil = `${session.project}-evil`;
   mkdirSync(evil);
   const change = { old: 'one', new: 'two' };
@@ -400,7 +400,7 @@ test('N20 F4 concurrency: what the session itself wrote last counts as read', as
   await expectRefused(path, { old: 'two', new: 'four' }, 'file_changed');
 });
 
-test('N20 F57 a directory swapped for a link during edits leaves everything outside untouched', async () => {
+test('N20 T6 F57 a directory swapped for a link during edits leaves everything outside untouched', async () => {
   const path = put('swapped/sub/file', 'counter 0\n');
   const outside = put('sub/file', 'counter 0\n', session.outside);
   const before = statSync(outside);

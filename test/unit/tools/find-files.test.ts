@@ -228,7 +228,7 @@ test('F55 N15 Hangul names are found in either normalisation, and both twins are
   }
 });
 
-test('N15 a name that could pose as another is shown escaped, on one line', async () => {
+test('N15 T11 a name that could pose as another is shown escaped, on one line', async () => {
   for (const name of ['a\nb', 'esc\x1b[31m', 'rlo\u202etxt', 'zero\u200b', 'tag\u{e0041}'])
     put(name);
   const shown = names(await find());

@@ -218,7 +218,7 @@ test('N14 a binary file is refused with the position of the zero byte', async ()
   expect(namesNumber(far, 10_700_001)).toBe(true);
 });
 
-test('N14 F59 F4 hanging: five reads of a FIFO at once, and the next read answers', async () => {
+test('N14 T8 F59 F4 hanging: five reads of a FIFO at once, and the next read answers', async () => {
   const fifo = join(session.project, 'pipe');
   execFileSync('mkfifo', [fifo]);
   const path = put('a.txt', 'fine');
@@ -248,7 +248,7 @@ async function tryRead(path: string): Promise<string> {
   return receipt.code ?? shownLines(receipt).get(1) ?? '';
 }
 
-test('N14 F4 hanging: endless and odd devices are refused, also through links', async () => {
+test('N14 T7 T8 F4 hanging: endless and odd devices are refused, also through links', async () => {
   const link = join(session.project, 'zero');
   symlinkSync('/dev/zero', link);
   expect((await read(link)).code).toBe('symbolic_link');
@@ -344,7 +344,7 @@ test('N14 names with line feeds, escapes and invisible characters are read as th
   }
 });
 
-test('N14 F57 symbolic links are not followed, whether last, on the way, dangling or looped', async () => {
+test('N14 T2 F57 symbolic links are not followed, whether last, on the way, dangling or looped', async () => {
   const target = put('real.txt', 'secret', session.outside);
   symlinkSync(target, join(session.project, 'file-link'));
   symlinkSync(session.outside, join(session.project, 'directory-link'));
@@ -479,7 +479,7 @@ test('N14 F4 concurrency: a file that an editor replaces is read as the old, the
   expect(seen).toContain('old');
 });
 
-test('N14 F57 a directory swapped for a link to elsewhere never shows a byte of elsewhere', async () => {
+test('N14 T5 F57 a directory swapped for a link to elsewhere never shows a byte of elsewhere', async () => {
   const directory = join(session.project, 'swapped');
   mkdirSync(directory);
   put('swapped/file', 'inside');

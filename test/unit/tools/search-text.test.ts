@@ -356,7 +356,7 @@ test('F60 F61 a file that is one line of 80 MB is searched by name, in bounded m
   expect(peak).toBeLessThan(24 * 1024 * 1024);
 });
 
-test('N14 F60 a sparse file of 1 TB is refused by name and skipped below a directory', async () => {
+test('N14 T8 F60 a sparse file of 1 TB is refused by name and skipped below a directory', async () => {
   const path = put('sparse', 'needle\n');
   truncateSync(path, 2 ** 40);
   put('text', 'needle\n');

@@ -167,7 +167,7 @@ test('N19 F57 F4 links: a file with a second name is refused, and both names sta
   expect(statSync(path).nlink).toBe(2);
 });
 
-test('N19 F57 F4 links: a dangling link creates nothing outside, and no link is written through', async () => {
+test('N19 T3 F57 F4 links: a dangling link creates nothing outside, and no link is written through', async () => {
   const target = put('there', 'old', session.outside);
   put('sub/there', 'old', session.outside);
   mkdirSync(join(session.project, 'real'));
@@ -209,7 +209,7 @@ test('N19 F57 F4 links: a dangling link creates nothing outside, and no link is 
   }
 });
 
-test('N19 nothing outside the write root is written or made, by whatever spelling', async () => {
+test('N19 T1 nothing outside the write root is written or made, by whatever spelling', async () => {
   const evil = `${session.project}-evil`;
   mkdirSync(evil);
   for (const path of [
@@ -231,7 +231,7 @@ test('N19 nothing outside the write root is written or made, by whatever spellin
     expect(readdirSync(place)).toEqual([]);
 });
 
-test('N19 N12 protected names and .git are not created', async () => {
+test('N19 N12 T12 protected names, .git and what other programs run code from are not created', async () => {
   for (const name of ['.env', 'deep/.env.production', 'key.pem', 'vault.kdbx', 'x.tfstate']) {
     expect([name, (await write(name, 'x')).code]).toEqual([name, 'protected_path']);
   }
@@ -244,8 +244,25 @@ test('N19 N12 protected names and .git are not created', async () => {
   ]) {
     expect([name, (await write(name, 'x')).code]).toEqual([name, 'git_directory']);
   }
+  // What would run later, outside of any session.
+  for (const name of [
+    '.vscode/tasks.json',
+    'a/.claude/settings.json',
+    '.mcp.json',
+    '.envrc',
+    '.idea/x',
+  ]) {
+    expect([name, (await write(name, 'x')).code]).toEqual([name, 'protected_path']);
+  }
   expect(readdirSync(session.project)).toEqual([]);
-  for (const name of ['.env.example', '.gitignore', '.github/x', 'git/config']) {
+  for (const name of [
+    '.env.example',
+    '.gitignore',
+    '.github/x',
+    'git/config',
+    'vscode/x',
+    'claude.md',
+  ]) {
     expect([name, (await write(name, 'x')).code]).toEqual([name, null]);
   }
 });
