@@ -33,11 +33,18 @@ export interface ClaudeProcess {
 }
 
 /**
+ * Copies from one pipe and to the other until its input ends or it is told to end. Both copies have to end then at
+ * once: Claude Code waits two seconds for a server that still holds an output.
+ */
+const COPY_BOTH_WAYS =
+  'exec 3<&0; cat "$2" & a=$!; cat >"$1" <&3 & b=$!; trap "kill $a $b; exit" INT TERM; wait $b; kill $a';
+
+/**
  * The MCP configuration file of a session: the executor, behind two named pipes. Claude Code starts its servers as
- * programs, so the program is a shell that copies from one pipe and to the other.
+ * programs, so the program is a shell that copies.
  */
 export function writeMcpConfig(file: string, requestsPipe: string, answersPipe: string): void {
-  const copy = ['-c', 'cat "$2" & exec cat >"$1"', 'executor', requestsPipe, answersPipe];
+  const copy = ['-c', COPY_BOTH_WAYS, 'executor', requestsPipe, answersPipe];
   const config = {
     mcpServers: { [EXECUTOR_SERVER_NAME]: { type: 'stdio', command: '/bin/sh', args: copy } },
   };
