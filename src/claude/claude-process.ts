@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { RunId } from '../base/ids.ts';
+import { splitLines } from '../base/split-lines.ts';
 import { truncateText } from '../base/truncate-text.ts';
 import type { ConfinedCommand } from '../process/confined-command.ts';
 import { endGroup } from '../process/end-group.ts';
@@ -64,14 +65,15 @@ export function startClaude(
   });
   child.stdin.on('error', () => {});
   const stderr = collectTail(child);
-  readLines(child, (line) => {
+  const takeLine = (line: string): void => {
     const event = parseClaudeEvent(line);
     if (event.kind === 'init') {
       const broken = findContractBreach(launch, event);
       if (broken !== undefined) handlers.onContractBroken(broken);
     }
     if (event.kind === 'result') handlers.onResult(event);
-  });
+  };
+  child.stdout.on('data', splitLines(MAX_LINE_BYTES, takeLine));
   void childEnd(child).then((end) => {
     const how =
       end.error !== undefined
@@ -113,24 +115,6 @@ function findContractBreach(
   const server = `${EXECUTOR_SERVER_NAME} connected`;
   if (init.servers.join() !== server) return `its MCP servers are ${init.servers.join(', ')}`;
   return undefined;
-}
-
-function readLines(child: PipedChild, onLine: (line: string) => void): void {
-  let parts: Buffer[] = [];
-  let size = 0;
-  child.stdout.on('data', (chunk: Buffer) => {
-    let rest = chunk;
-    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
-      parts.push(rest.subarray(0, end));
-      if (size + end <= MAX_LINE_BYTES) onLine(Buffer.concat(parts).toString('utf8'));
-      parts = [];
-      size = 0;
-      rest = rest.subarray(end + 1);
-    }
-    size += rest.length;
-    if (size <= MAX_LINE_BYTES) parts.push(rest);
-    else parts = [];
-  });
 }
 
 function collectTail(child: PipedChild): () => string {

@@ -1,3 +1,4 @@
+import { splitLines } from '../base/split-lines.ts';
 import { findSystemProgram } from '../confine/find-system-program.ts';
 import { unavailable } from '../confine/unavailable.ts';
 import { makeNamedPipes, openNamedPipe } from '../process/named-pipes.ts';
@@ -27,21 +28,7 @@ export function openExecutorPipes(
   const requests = openNamedPipe(requestsPath, 'read');
   const answers = openNamedPipe(answersPath, 'write');
   for (const stream of [requests, answers]) stream.on('error', () => {});
-  let parts: Buffer[] = [];
-  let size = 0;
-  requests.on('data', (chunk: Buffer) => {
-    let rest = chunk;
-    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
-      parts.push(rest.subarray(0, end));
-      if (size + end <= MAX_LINE_BYTES) take(Buffer.concat(parts).toString('utf8'));
-      parts = [];
-      size = 0;
-      rest = rest.subarray(end + 1);
-    }
-    size += rest.length;
-    if (size <= MAX_LINE_BYTES) parts.push(rest);
-    else parts = [];
-  });
+  requests.on('data', splitLines(MAX_LINE_BYTES, take));
   function take(line: string): void {
     void server.answer(line).then((answer) => {
       if (answer !== undefined && !answers.destroyed) answers.write(`${answer}\n`);

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { ReinsError } from '../base/reins-error.ts';
+import { joinBom, requireText, splitBom } from './decode-text.ts';
 import {
   deleteCell,
   insertCell,
   type NotebookText,
   openNotebook,
   replaceSource,
-} from './change-notebook.ts';
-import { joinBom, requireText, splitBom } from './decode-text.ts';
+} from './notebook/change-notebook.ts';
 import { MAX_WHOLE_FILE_BYTES, readReplaceableFile } from './read-whole-file.ts';
 import { requireUnchanged } from './require-unchanged.ts';
 import { requireWritable } from './require-writable.ts';

@@ -192,6 +192,15 @@ describe('protected places', () => {
     expect(result.text).not.toContain(CANARY);
   });
 
+  test('what comes to be inside of a protected place ends no command', async () => {
+    put(join(lab.home, '.ssh/id_test'));
+    const running = lab.run(['sh', '-c', 'sleep 7']);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    put(join(lab.home, '.ssh/id_new'));
+    const result = await running;
+    expect(result.failure).toBeUndefined();
+  });
+
   test('a secret that appears in a new place while a command runs was closed before it was there', async () => {
     const script = 'sleep 0.8; cat "$HOME/.aws/credentials" "$HOME/.config/gh/hosts.yml"';
     const running = lab.run(['sh', '-c', script]);

@@ -1,18 +1,16 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { runBounded } from '../../process/run-bounded.ts';
-import { runCommand } from '../../process/run-command.ts';
+import { readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { CommandRequest } from '../command-request.ts';
 import { MAX_PROCESSES, PRIVATE_DIRECTORIES } from '../command-request.ts';
 import type { ConfinedRun, Confinement, ToolRequest } from '../confinement.ts';
 import { findSystemProgram } from '../find-system-program.ts';
-import { unavailable } from '../unavailable.ts';
 import { type Mount, type Sandbox, toBubblewrapCommand } from './bubblewrap.ts';
 import { CLAUDE_INSIDE, systemMounts, toClaudeSandbox } from './claude-sandbox.ts';
 import { type CommandView, planCommandView } from './command-view.ts';
 import { readFileSystemFacts } from './file-system-facts.ts';
 import { findLinuxTools, type LinuxTools } from './linux-tools.ts';
 import { rootMounts, toReadOnlyMounts } from './read-only-view.ts';
+import { requireSandbox } from './require-sandbox.ts';
 import { readSandboxReport } from './sandbox-report.ts';
 import {
   boundsProcesses,
@@ -23,11 +21,7 @@ import {
   withOverlays,
   writeOverlayStage,
 } from './throw-away.ts';
-
-/** Setting up a sandbox takes milliseconds; one that takes this long is not coming. */
-const TRIAL_MS = 10_000;
-/** Hidden paths of each directory that a trial looks for. */
-const MAX_TRIED = 20;
+import { requireWhiteout, tryOverlays } from './try-overlays.ts';
 
 /** Confinement by bubblewrap, tried once before it is promised. Throws `confinement_unavailable`. */
 export async function createLinuxConfinement(): Promise<Confinement> {
@@ -163,95 +157,6 @@ function toSandbox(request: CommandRequest, view: CommandView, mounts: readonly 
 function withinLimits(): string[] {
   const prlimit = findSystemProgram('prlimit');
   return prlimit === undefined ? [] : [prlimit, '--core=0', `--nproc=${MAX_PROCESSES}`, '--'];
-}
-
-/** Throws `confinement_unavailable`, saying which setting of this computer is in the way, when no sandbox starts. */
-async function requireSandbox(tools: LinuxTools): Promise<void> {
-  const sandbox: Sandbox = {
-    mounts: [
-      ...systemMounts(),
-      { kind: 'proc', target: '/proc' },
-      { kind: 'devices', target: '/dev' },
-    ],
-    seccomp: { unixSockets: false },
-    cwd: '/',
-    env: {},
-    argv: [findSystemProgram('true') ?? 'true'],
-    firstProcess: false,
-  };
-  const result = await runBounded(toBubblewrapCommand(tools, sandbox), { timeoutMs: TRIAL_MS });
-  if (result.ended === 'exit' && result.exitCode === 0) return;
-  const said = result.stderr.head.toString('utf8').trim().slice(0, 300);
-  throw unavailable(`bubblewrap cannot make a sandbox here (${said || result.ended}); ${remedy()}`);
-}
-
-function remedy(): string {
-  if (readSetting('/proc/sys/kernel/apparmor_restrict_unprivileged_userns') === '1') {
-    return 'AppArmor forbids user namespaces: type "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0", or give /usr/bin/bwrap an AppArmor profile that allows userns';
-  }
-  if (readSetting('/proc/sys/kernel/unprivileged_userns_clone') === '0') {
-    return 'user namespaces are switched off: type "sudo sysctl -w kernel.unprivileged_userns_clone=1"';
-  }
-  if (readSetting('/proc/sys/user/max_user_namespaces') === '0') {
-    return 'user namespaces are switched off: type "sudo sysctl -w user.max_user_namespaces=15000"';
-  }
-  return 'in a container, start it with user namespaces allowed (for Docker: --security-opt seccomp=unconfined --security-opt apparmor=unconfined)';
-}
-
-function readSetting(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'latin1').trim();
-  } catch {
-    return undefined;
-  }
-}
-
-/** Prints nothing and ends well if none of the paths is there and the first directory can be written to. */
-const LOOK = 'for path in "$@"; do [ ! -e "$path" ] || exit 9; done; echo x >"$0/.written"';
-
-/** Whether overlays can be mounted over all directories of the view, and hide what they are to hide. */
-async function tryOverlays(
-  tools: LinuxTools,
-  overlayTools: OverlayTools,
-  stage: string,
-  view: CommandView,
-): Promise<boolean> {
-  try {
-    writeOverlayStage(stage, view, await requireWhiteout(dirname(stage)));
-    const hidden = view.directories.flatMap((directory, index) =>
-      directory.hidden.slice(0, MAX_TRIED).map((path) => join(mergedPath(stage, index), path)),
-    );
-    const command = {
-      file: tools.sh,
-      args: ['-c', LOOK, mergedPath(stage, 0), ...hidden],
-      cwd: '/',
-      env: {},
-    };
-    const result = await runBounded(
-      withOverlays(command, tools, overlayTools, stage, view.directories.length),
-      { timeoutMs: TRIAL_MS },
-    );
-    return result.exitCode === 0;
-  } catch {
-    return false;
-  } finally {
-    rmSync(stage, { recursive: true, force: true });
-  }
-}
-
-/** The one whiteout that others are links of: a character device 0/0, which any user may make. */
-async function requireWhiteout(directory: string): Promise<string> {
-  const path = join(directory, 'whiteout');
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  if (readdirSync(directory).includes('whiteout')) return path;
-  const mknod = findSystemProgram('mknod');
-  if (mknod === undefined) throw unavailable('mknod of coreutils is missing; install coreutils');
-  await runCommand(
-    { file: mknod, args: [path, 'c', '0', '0'], cwd: '/', env: {} },
-    { timeoutMs: TRIAL_MS, maxBytes: 4096 },
-  );
-  if (readdirSync(directory).includes('whiteout')) return path;
-  throw unavailable(`no whiteout could be made in ${directory}`);
 }
 
 /** The processes of a sandbox, counted in the /proc that it has for itself. */

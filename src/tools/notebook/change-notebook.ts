@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Json } from '../base/canonical-json.ts';
+import type { Json } from '../../base/canonical-json.ts';
 import { type NotebookStyle, readStyle, writeValue } from './notebook-style.ts';
 import { type Notebook, type NotebookCell, parseNotebook, type Span } from './parse-notebook.ts';
 

@@ -1,5 +1,5 @@
 import { type Node, parseTree } from 'jsonc-parser';
-import { ReinsError } from '../base/reins-error.ts';
+import { ReinsError } from '../../base/reins-error.ts';
 
 /** A part of a notebook's text. */
 export interface Span {

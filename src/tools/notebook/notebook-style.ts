@@ -1,4 +1,4 @@
-import type { Json } from '../base/canonical-json.ts';
+import type { Json } from '../../base/canonical-json.ts';
 import type { Notebook } from './parse-notebook.ts';
 
 /** How a notebook is written, so that what is put in looks like the rest. */
