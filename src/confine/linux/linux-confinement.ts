@@ -57,7 +57,9 @@ export async function createLinuxConfinement(): Promise<Confinement> {
         const trial =
           trials.get(key) ?? tryOverlays(tools, overlayTools, `${request.stage}-trial`, view);
         trials.set(key, trial);
-        if (await trial) return confineWithOverlays(tools, overlayTools, request, view);
+        // What failed once is tried again: a busy computer is no reason to be without from then on.
+        if (!(await trial)) trials.delete(key);
+        else return confineWithOverlays(tools, overlayTools, request, view);
       }
       return confineReadOnly(tools, request, view);
     },

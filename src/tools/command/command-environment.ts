@@ -28,6 +28,18 @@ const REFUSED_NAMES = [
 const MAX_VALUE_BYTES = 32 * 1024;
 const MAX_VARIABLES = 64;
 
+/** There is no network: package managers take what they have, and say at once what they have not. */
+const OFFLINE = {
+  NPM_CONFIG_OFFLINE: 'true',
+  NPM_CONFIG_AUDIT: 'false',
+  NPM_CONFIG_FUND: 'false',
+  NPM_CONFIG_UPDATE_NOTIFIER: 'false',
+  PIP_DISABLE_PIP_VERSION_CHECK: '1',
+  PIP_RETRIES: '0',
+  CARGO_NET_OFFLINE: 'true',
+  GOPROXY: 'off',
+};
+
 export interface EnvironmentSources {
   readonly home: string;
   /** The search path that the user works with. */
@@ -60,8 +72,7 @@ export function toCommandEnvironment(
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: join(GENERATED_DIRECTORY, 'gitconfig'),
     NPM_CONFIG_USERCONFIG: join(GENERATED_DIRECTORY, 'npmrc'),
-    NPM_CONFIG_UPDATE_NOTIFIER: 'false',
-    PIP_DISABLE_PIP_VERSION_CHECK: '1',
+    ...OFFLINE,
     ...sources.toolLocations,
     ...given,
   };

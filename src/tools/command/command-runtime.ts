@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Confinement } from '../../confine/confinement.ts';
 import { findSystemProgram } from '../../confine/find-system-program.ts';
@@ -80,7 +80,9 @@ export function createCommandRuntime(
     findHomeSecrets() {
       if (look === undefined || performance.now() - look.at > HOME_LOOK_MS) {
         look = {
-          found: findSecrets(settings.home, protection, LEFT_OUT),
+          found: isDirectory(settings.home)
+            ? findSecrets(settings.home, protection, LEFT_OUT)
+            : Promise.resolve([]),
           at: performance.now(),
         };
       }
@@ -91,4 +93,8 @@ export function createCommandRuntime(
       return files;
     },
   };
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
