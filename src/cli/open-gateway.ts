@@ -44,7 +44,7 @@ export function openGateway(environment: Environment): Gateway {
     catalogue: (profile) => toolsFor(profile).map(describeTool),
     opened: environment.protection.opened,
     leaseSeconds: environment.leaseSeconds,
-    planWorktree: (topLevel) => planWorktree(state, topLevel),
+    planWorktree: (topLevel) => planWorktree(state, environment.userHome, topLevel),
     reconcile: (session) =>
       reconcileActions({
         database,

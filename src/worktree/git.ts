@@ -38,7 +38,6 @@ const SETTINGS = [
   'core.sshCommand=false',
   'core.askPass=false',
   'core.attributesFile=/dev/null',
-  'core.excludesFile=/dev/null',
   'diff.external=',
   'protocol.allow=never',
   'submodule.recurse=false',
@@ -62,8 +61,8 @@ const ENVIRONMENT = {
   GIT_CEILING_DIRECTORIES: '/',
 };
 
-/** Throws `worktree_refused` when Git is not installed. */
-export function createGit(confinement: Confinement): Git {
+/** `excludes` is a file with what Git is to ignore everywhere. Throws `worktree_refused` when Git is not installed. */
+export function createGit(confinement: Confinement, excludes?: string): Git {
   const git = findSystemProgram('git');
   if (git === undefined) throw refused('Git is not installed; install it or use direct_write');
   return {
@@ -72,12 +71,16 @@ export function createGit(confinement: Confinement): Git {
         ['clean', 'smudge', 'process'].map((part) => `filter.${name}.${part}=`),
       );
       const required = (places.filters ?? []).map((name) => `filter.${name}.required=false`);
-      const settings = [...SETTINGS, ...filters, ...required].flatMap((each) => ['-c', each]);
+      const ignored = `core.excludesFile=${excludes ?? '/dev/null'}`;
+      const settings = [...SETTINGS, ignored, ...filters, ...required].flatMap((each) => [
+        '-c',
+        each,
+      ]);
       const command = confinement.confineTool({
         argv: [git, ...settings, ...args],
         cwd: places.cwd,
         env: ENVIRONMENT,
-        readable: places.readable,
+        readable: [...places.readable, ...(excludes === undefined ? [] : [excludes])],
         writable: places.writable,
       });
       const result = await runCommand(command, {

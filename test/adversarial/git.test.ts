@@ -19,6 +19,7 @@ import {
   type PlannedWorktree,
   removeRemains,
 } from '../../src/worktree/create-worktree.ts';
+import { findExcludes } from '../../src/worktree/find-excludes.ts';
 import { createGit, type Git } from '../../src/worktree/git.ts';
 import { inspectSource } from '../../src/worktree/inspect-source.ts';
 import { fingerprint, makeRepository, git as userGit } from '../support/repository.ts';
@@ -87,6 +88,20 @@ describe('N24 a worktree', () => {
     removeRemains(planned);
     expect(fingerprint(source)).toBe(before);
     expect(userGit(source, 'worktree', 'list').trim().split('\n')).toHaveLength(1);
+  });
+
+  test('takes what the user ignores everywhere for ignored', async () => {
+    makeRepository(source, FILES);
+    writeFileSync(join(source, '.DS_Store'), '');
+    await expect(plan()).rejects.toThrow(/not committed \(\.DS_Store\)/);
+    mkdirSync(join(lab.home, '.config/git'), { recursive: true });
+    writeFileSync(join(lab.home, '.config/git/ignore'), '.DS_Store\n');
+    const confinement = await openConfinement(process.platform);
+    const excludes = await findExcludes(lab.home);
+    await expect(inspectSource(createGit(confinement, excludes), source)).resolves.toBeDefined();
+    writeFileSync(join(lab.home, 'mine'), '.DS_Store\n');
+    writeFileSync(join(lab.home, '.gitconfig'), '[core]\n\texcludesFile = ~/mine\n');
+    expect(await findExcludes(lab.home)).toBe(join(lab.home, 'mine'));
   });
 
   test('is made anew after a crash in the middle', async () => {

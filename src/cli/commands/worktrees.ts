@@ -20,6 +20,7 @@ import {
   type PlannedWorktree,
   removeRemains,
 } from '../../worktree/create-worktree.ts';
+import { findExcludes } from '../../worktree/find-excludes.ts';
 import { createGit } from '../../worktree/git.ts';
 import { describeAge } from '../describe-age.ts';
 import type { Environment } from '../environment.ts';
@@ -79,7 +80,7 @@ export async function runRemoveWorktree(
   requireAtRest(database, session);
   const planned = toPlanned(kept.worktree);
   if (options.discardChanges !== true && existsSync(planned.path)) {
-    await requireNoChanges(planned);
+    await requireNoChanges(planned, environment.userHome);
   }
   removeRemains(planned);
   const at = systemClock().toISOString();
@@ -101,8 +102,9 @@ function requireAtRest(database: LedgerDatabase, session: SessionRecord): void {
   claimUndo(database, session.id, self, isAlive);
 }
 
-async function requireNoChanges(planned: PlannedWorktree): Promise<void> {
-  const git = createGit(await openConfinement(process.platform));
+async function requireNoChanges(planned: PlannedWorktree, userHome: string): Promise<void> {
+  const confinement = await openConfinement(process.platform);
+  const git = createGit(confinement, await findExcludes(userHome));
   const changes = await listChanges(git, planned);
   if (changes.length === 0) return;
   const listed = changes
