@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
@@ -74,6 +74,22 @@ describe.each(Object.entries(WITHOUT))('T15 with %s', (_name, options) => {
     }
     await expect.poll(() => processesOf(home.root), { timeout: 10_000 }).toEqual([]);
   });
+});
+
+test('B1 a doctor that is interrupted, or has no home directory, leaves nothing behind', async () => {
+  const left = (): string =>
+    spawnSync('/usr/bin/find', [home.root, '-name', '*doctor*'], { encoding: 'utf8' }).stdout;
+  const child = spawn(process.execPath, [REINS_BIN, 'doctor'], { env: home.env, stdio: 'ignore' });
+  await expect.poll(left, { timeout: 20_000, interval: 5 }).toContain('.reins-doctor-');
+  child.kill('SIGINT');
+  await new Promise((resolve) => child.once('exit', resolve));
+  expect(left()).toBe('');
+  const run = spawnSync(process.execPath, [REINS_BIN, 'doctor', '--json'], {
+    env: { ...home.env, HOME: join(home.root, 'missing') },
+    encoding: 'utf8',
+  });
+  expect([run.status, run.stderr]).toEqual([0, '']);
+  expect(left()).toBe('');
 });
 
 test('B1 where everything is there, the doctor passes, tries each promise with its control, and leaves nothing', () => {

@@ -54,6 +54,12 @@ async function* examine(environment: Environment): AsyncGenerator<Check> {
       detail: 'a sandbox starts',
     };
     const lab = await createDoctorLab(environment, state, confinement);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => {
+        lab.dispose();
+        process.exit(130);
+      });
+    }
     try {
       yield* checkPromises(lab, state, confinement);
     } finally {

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { StateDirectory } from '../../base/state-directory.ts';
 import type { Confinement } from '../../confine/confinement.ts';
 import { createPathProtection } from '../../confine/path-protection.ts';
@@ -8,7 +8,7 @@ import { createCommandRuntime } from '../../tools/command/command-runtime.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 import type { Environment } from '../environment.ts';
 
-/** A place in the home directory to try things in: a project, a secret, a socket and a port that are known to be there. */
+/** A place in the home directory, or beside the state directory where there is none, to try things in: a project, a secret, a socket and a port that are known to be there. */
 export interface DoctorLab {
   readonly root: string;
   readonly project: string;
@@ -24,8 +24,8 @@ export async function createDoctorLab(
   state: StateDirectory,
   confinement: Confinement,
 ): Promise<DoctorLab> {
-  const home = realpathSync(environment.userHome);
-  const root = mkdtempSync(join(home, '.reins-doctor-'));
+  const root = realpathSync(makeRoot([environment.userHome, dirname(state.root)]));
+  const home = dirname(root);
   const [project, closed] = [join(root, 'project'), join(root, 'closed')];
   for (const directory of [project, closed]) mkdirSync(directory);
   const secret = join(closed, 'secret');
@@ -67,4 +67,16 @@ export async function createDoctorLab(
       for (const path of [root, settings.stageRoot]) rmSync(path, { recursive: true, force: true });
     },
   };
+}
+
+/** Throws when nothing can be made in any of the places. */
+function makeRoot(places: readonly string[]): string {
+  const [place, ...others] = places;
+  if (place === undefined) throw new Error('there is no place to try things in');
+  try {
+    return mkdtempSync(join(place, '.reins-doctor-'));
+  } catch (error) {
+    if (others.length === 0) throw error;
+    return makeRoot(others);
+  }
 }
