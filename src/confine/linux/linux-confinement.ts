@@ -23,11 +23,21 @@ import {
 } from './throw-away.ts';
 import { requireWhiteout, tryOverlays } from './try-overlays.ts';
 
+/** What a kernel has beyond what is needed. */
+export interface LinuxFeatures {
+  /** Whether to mount overlays where that works. */
+  readonly overlays: boolean;
+  /** Whether a process namespace has a limit of its own. */
+  readonly boundsProcesses: boolean;
+}
+
 /** Confinement by bubblewrap, tried once before it is promised. Throws `confinement_unavailable`. */
-export async function createLinuxConfinement(): Promise<Confinement> {
+export async function createLinuxConfinement(
+  features: LinuxFeatures = { overlays: true, boundsProcesses: boundsProcesses() },
+): Promise<Confinement> {
   const tools = await findLinuxTools();
   await requireSandbox(tools);
-  const overlayTools = findOverlayTools();
+  const overlayTools = features.overlays ? findOverlayTools() : undefined;
   // By the directories that are shown changed: some file systems take no overlay.
   const trials = new Map<string, Promise<boolean>>();
   return {
@@ -55,11 +65,19 @@ export async function createLinuxConfinement(): Promise<Confinement> {
       if (overlayTools !== undefined && view.directories.length > 0) {
         const key = view.directories.map(({ root }) => root).join('\0');
         const trial =
-          trials.get(key) ?? tryOverlays(tools, overlayTools, `${request.stage}-trial`, view);
+          trials.get(key) ??
+          tryOverlays(
+            tools,
+            overlayTools,
+            `${request.stage}-trial`,
+            view,
+            features.boundsProcesses,
+          );
         trials.set(key, trial);
         // What failed once is tried again: a busy computer is no reason to be without from then on.
         if (!(await trial)) trials.delete(key);
-        else return confineWithOverlays(tools, overlayTools, request, view);
+        else
+          return confineWithOverlays(tools, overlayTools, request, view, features.boundsProcesses);
       }
       return confineReadOnly(tools, request, view);
     },
@@ -93,6 +111,7 @@ async function confineWithOverlays(
   overlayTools: OverlayTools,
   request: CommandRequest,
   view: CommandView,
+  bounded: boolean,
 ): Promise<ConfinedRun> {
   writeOverlayStage(request.stage, view, await requireWhiteout(dirname(request.stage)));
   const overlays = view.directories.map(
@@ -107,11 +126,18 @@ async function confineWithOverlays(
   );
   const command = toBubblewrapCommand(tools, toSandbox(request, view, [...overlays, ...passed]));
   return {
-    command: withOverlays(command, tools, overlayTools, request.stage, view.directories.length),
+    command: withOverlays(
+      command,
+      tools,
+      overlayTools,
+      request.stage,
+      view.directories.length,
+      bounded,
+    ),
     writes: 'throw_away',
     findProgram: readSandboxReport,
     // Where the kernel bounds them, the run is in a further process namespace, and its pids are not ours.
-    countProcesses: boundsProcesses() ? () => undefined : countProcesses,
+    countProcesses: bounded ? () => undefined : countProcesses,
   };
 }
 

@@ -140,15 +140,18 @@ export function boundsProcesses(): boolean {
   return isAtLeast(version, PROCESS_LIMIT_KERNEL);
 }
 
-/** Puts the mounting of a stage's overlays in front of the command that starts the sandbox. */
+/**
+ * Puts the mounting of a stage's overlays in front of the command that starts the sandbox. `bounded` gives the run a
+ * process namespace with a limit around it, where `boundsProcesses`.
+ */
 export function withOverlays(
   command: Command,
   linux: LinuxTools,
   tools: OverlayTools,
   stage: string,
   count: number,
+  bounded: boolean,
 ): Command {
-  const bounded = boundsProcesses();
   return {
     ...command,
     ...(bounded ? { lifeline: true } : {}),

@@ -22,6 +22,7 @@ export async function tryOverlays(
   overlayTools: OverlayTools,
   stage: string,
   view: CommandView,
+  bounded: boolean,
 ): Promise<boolean> {
   try {
     writeOverlayStage(stage, view, await requireWhiteout(dirname(stage)));
@@ -35,7 +36,7 @@ export async function tryOverlays(
       env: {},
     };
     const result = await runBounded(
-      withOverlays(command, tools, overlayTools, stage, view.directories.length),
+      withOverlays(command, tools, overlayTools, stage, view.directories.length, bounded),
       { timeoutMs: TRIAL_MS },
     );
     return result.exitCode === 0;

@@ -3,6 +3,10 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Confinement } from '../../../src/confine/confinement.ts';
+import {
+  createLinuxConfinement,
+  type LinuxFeatures,
+} from '../../../src/confine/linux/linux-confinement.ts';
 import { openConfinement } from '../../../src/confine/open-confinement.ts';
 import {
   createPathProtection,
@@ -43,6 +47,8 @@ export interface RunOptions {
 
 export interface LabOptions {
   readonly settings?: ProtectionSettings;
+  /** A Linux that has less than this one. */
+  readonly features?: LinuxFeatures;
   /** Wraps the confinement, for what happens when it is weaker. */
   readonly weaken?: (confinement: Confinement) => Confinement;
 }
@@ -63,7 +69,10 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
     process.platform,
     options.settings ?? { closed: [], opened: [] },
   );
-  const confinement = openConfinement(process.platform);
+  const confinement =
+    options.features === undefined
+      ? openConfinement(process.platform)
+      : createLinuxConfinement(options.features);
   const context: ToolContext = {
     workingDirectory: project,
     writeRoot: project,

@@ -1,0 +1,162 @@
+import { spawn } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { LinuxFeatures } from '../../src/confine/linux/linux-confinement.ts';
+import { PROTECTED_PATHS } from '../../src/confine/protected-path-table.ts';
+import { findProcesses } from './support/find-processes.ts';
+import { buildProbe, CANARY, createLab, type Lab, readProbe } from './support/lab.ts';
+
+const KERNELS: readonly [string, LinuxFeatures][] = [
+  ['without overlays', { overlays: false, boundsProcesses: false }],
+  ['without a limit on processes', { overlays: true, boundsProcesses: false }],
+];
+
+describe.each(KERNELS)('B9 N22 on a kernel %s', (_name, features) => {
+  let lab: Lab;
+  beforeEach(async () => {
+    lab = await createLab({ features });
+  });
+  afterEach(() => lab.dispose());
+
+  function put(path: string, text = CANARY): string {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    return path;
+  }
+
+  test('T12 nothing that is written stays, and the answer says which way it went', async () => {
+    const script = `echo x >new; echo x >>a.txt; echo x >"$HOME/new"; echo x >"${lab.outside}/new"; echo x >/tmp/new && cat /tmp/new`;
+    const { text } = await lab.run(['sh', '-c', script]);
+    expect(text).toContain('Exit code 0');
+    expect(text).toContain(
+      features.overlays ? 'What it wrote was thrown away' : 'It could write to /tmp alone',
+    );
+    expect(readFileSync(join(lab.project, 'a.txt'), 'utf8')).toBe('ordinary\n');
+    for (const path of [
+      join(lab.project, 'new'),
+      join(lab.home, 'new'),
+      join(lab.outside, 'new'),
+    ]) {
+      expect(existsSync(path)).toBe(false);
+    }
+  });
+
+  test('N12 T14 every protected place is hidden, links at both ends, and the rest of the project is there', async () => {
+    const places = PROTECTED_PATHS.filter(
+      ({ pattern, platform }) => pattern.startsWith('~/') && platform !== 'darwin',
+    );
+    const paths = places.map(({ pattern }) => put(join(lab.home, pattern.slice(2), 'inside')));
+    const named = ['.env', 'deep/er/.env', 'deep/key.pem'].map((name) =>
+      put(join(lab.project, name)),
+    );
+    const target = put(join(lab.home, 'dotfiles/x/key'));
+    rmSync(join(lab.home, '.gnupg'), { recursive: true });
+    symlinkSync(dirname(target), join(lab.home, '.gnupg'));
+    put(join(lab.project, 'deep/er/ordinary.txt'), 'here');
+    const all = [...paths, ...named, target, put(join(lab.state, 'secret.key'))];
+    expect(await lab.bare(['cat', ...all])).toContain(CANARY);
+    const script = `cat "$@"; grep -r ${CANARY} "$HOME" "${lab.root}"; cat deep/er/ordinary.txt a.txt`;
+    const { text } = await lab.run(['sh', '-c', script, 'x', ...all]);
+    expect(text.replaceAll(`grep -r ${CANARY}`, '')).not.toContain(CANARY);
+    expect(text).toMatch(/here\n?ordinary/);
+  });
+
+  test('T13 renaming on the host uncovers nothing', async () => {
+    const paths = ['project/.env', '.netrc', '.config/gh/hosts.yml'].map((name) =>
+      put(join(lab.home, name), 'old'),
+    );
+    const running = lab.run(['sh', '-c', 'sleep 0.6; cat "$@"', 'x', ...paths]);
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    for (const path of paths) renameSync(put(`${path}.new`), path);
+    expect((await running).text).not.toContain(CANARY);
+  });
+
+  test('T18 T30 the kernel is as closed, and nothing survives', async () => {
+    const { text } = await lab.run([
+      buildProbe(),
+      'userns',
+      'io_uring',
+      'netlink',
+      `kill:${process.pid}`,
+      'unix:/x',
+    ]);
+    expect(readProbe(text)).toEqual({
+      userns: 'EPERM',
+      io_uring: 'EPERM',
+      netlink: 'EPERM',
+      kill: 'ESRCH',
+      unix: 'EPERM',
+    });
+    const mark = `37.${process.pid}${Math.floor(Math.random() * 1e6)}`;
+    const result = await lab.run(
+      ['sh', '-c', `setsid sleep ${mark} & nohup sleep ${mark} & sleep ${mark}`],
+      { timeout_seconds: 1 },
+    );
+    expect(result.failure).toBe('command_timed_out');
+    await expect.poll(() => findProcesses(mark)).toEqual([]);
+  });
+
+  test('T30 too many processes end the command', async () => {
+    const script =
+      'i=0; while [ $i -lt 3000 ]; do sleep 38 & i=$((i+1)); done 2>/dev/null; sleep 5; echo all of them';
+    const result = await lab.run(['bash', '-c', script], { timeout_seconds: 30 });
+    expect(result.text).not.toMatch(/^all of them$/m);
+    expect(findProcesses('38')).toEqual([]);
+  });
+
+  test('nothing is left in the stage', async () => {
+    await lab.run(['true']);
+    const stage = join(lab.state, 'commands');
+    expect(readdirSync(stage).filter((name) => name !== 'whiteout')).toEqual([]);
+  });
+});
+
+test.each([true, false])(
+  'N22 T30 a command ends with the process that started it (limit by the kernel: %s)',
+  async (boundsProcesses) => {
+    const lab = await createLab();
+    const mark = `39.${process.pid}${Math.floor(Math.random() * 1e6)}`;
+    const script = join(lab.root, 'start.mjs');
+    const { build } = await import('esbuild');
+    await build({
+      stdin: {
+        contents: `import { createLinuxConfinement } from '${join(import.meta.dirname, '../../src/confine/linux/linux-confinement.ts')}';
+import { runBounded } from '${join(import.meta.dirname, '../../src/process/run-bounded.ts')}';
+const confinement = await createLinuxConfinement({ overlays: true, boundsProcesses: ${boundsProcesses} });
+const run = await confinement.confineCommand({ argv: ['sh', '-c', 'setsid sleep ${mark} & sleep ${mark}'], cwd: '/', env: {}, home: ${JSON.stringify(lab.home)}, sessionDirectory: ${JSON.stringify(lab.project)}, furtherDirectories: [], hidden: [], hiddenNames: [], files: [], stage: ${JSON.stringify(join(lab.state, 'commands/1'))} });
+await runBounded(run.command, { timeoutMs: 60000 });`,
+        resolveDir: import.meta.dirname,
+        loader: 'ts',
+      },
+      outfile: script,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      external: ['zod'],
+      logLevel: 'error',
+    });
+    const child = spawn(process.execPath, [script], {
+      env: { PATH: '/usr/bin:/bin' },
+      stdio: 'ignore',
+    });
+    try {
+      await expect.poll(() => findProcesses(mark).length, { timeout: 20_000 }).toBeGreaterThan(1);
+      child.kill('SIGKILL');
+      await expect.poll(() => findProcesses(mark), { timeout: 1_500 }).toEqual([]);
+    } finally {
+      child.kill('SIGKILL');
+      for (const pid of findProcesses(mark)) process.kill(pid, 'SIGKILL');
+      lab.dispose();
+    }
+  },
+);
