@@ -58,9 +58,12 @@ export const runCommandTool = defineCommandTool({
     };
     const env = toCommandEnvironment(sources, input.env ?? {});
     await requireProgram(input.argv[0] ?? '', cwd, toSearchPath(sources));
-    const { hidden, shown } = await findAllHidden(cwd, runtime, context);
-    const stage = await runtime.nextStage();
+    const stage = runtime.nextStage();
     try {
+      const [{ hidden, shown }, pipesMade] = await Promise.all([
+        findAllHidden(cwd, runtime, context),
+        stage.pipesMade,
+      ]);
       const run = await (await runtime.confinement).confineCommand({
         argv: input.argv,
         cwd,
@@ -77,7 +80,7 @@ export const runCommandTool = defineCommandTool({
       const { result, cause, started } = await superviseRun(run, context, hidden, {
         timeoutMs,
         signal,
-        ...(stage.outputPipes === undefined ? {} : { outputPipes: stage.outputPipes }),
+        ...(pipesMade ? { outputPipes: stage.outputPipes } : {}),
       });
       if (
         !started &&
@@ -88,6 +91,7 @@ export const runCommandTool = defineCommandTool({
       }
       return describeRun(result, cause, run.writes, cwd, timeoutMs, shown);
     } finally {
+      await stage.pipesMade;
       stage.discard();
     }
   },

@@ -14,39 +14,32 @@ export const MAX_WRITTEN_BYTES = 2 * 1024 * 1024 * 1024;
 export interface OverlayTools {
   readonly unshare: string;
   readonly mount: string;
-  readonly mkdir: string;
   readonly cp: string;
 }
 
 export function findOverlayTools(): OverlayTools | undefined {
-  const [unshare, mount, mkdir, cp] = ['unshare', 'mount', 'mkdir', 'cp'].map(findSystemProgram);
-  return unshare !== undefined && mount !== undefined && mkdir !== undefined && cp !== undefined
-    ? { unshare, mount, mkdir, cp }
+  const [unshare, mount, cp] = ['unshare', 'mount', 'cp'].map(findSystemProgram);
+  return unshare !== undefined && mount !== undefined && cp !== undefined
+    ? { unshare, mount, cp }
     : undefined;
 }
 
 /**
  * Mounts one overlay for each directory and turns into the program that is given behind. Runs in a user and mount
  * namespace of its own, so that everything it mounts is gone with its last process. Relative names keep what a path
- * may contain (colons, commas) out of mount options. The masks are copied into the new file system first, because
+ * may contain (colons, commas) out of mount options. The layers are copied into the new file system first, because
  * layers of one overlay must not lie inside each other, and the stage lies in the home directory.
  */
 const MOUNT_ALL = `
 set -eu
-mount=$1 mkdir=$2 cp=$3 stage=$4 count=$5 size=$6
-shift 6
+mount=$1 cp=$2 stage=$3 count=$4 size=$5
+shift 5
 cd "$stage"
 "$mount" -t tmpfs -o "mode=0700,size=$size" tmpfs top
-directories= i=0
-while [ "$i" -lt "$count" ]; do
-  directories="$directories top/$i/upper top/$i/work"
-  i=$((i+1))
-done
-"$mkdir" -p $directories
-"$cp" -a mask top/mask
+"$cp" -a layers/. top
 i=0
 while [ "$i" -lt "$count" ]; do
-  "$mount" -t overlay -o "lowerdir=top/mask/$i:lower/$i,upperdir=top/$i/upper,workdir=top/$i/work,userxattr" overlay "merged/$i"
+  "$mount" -t overlay -o "lowerdir=top/$i/mask:lower/$i,upperdir=top/$i/upper,workdir=top/$i/work,userxattr" overlay "merged/$i"
   i=$((i+1))
 done
 unset PWD OLDPWD
@@ -78,11 +71,13 @@ export function mergedPath(stage: string, index: number): string {
  */
 export function writeOverlayStage(stage: string, view: CommandView, whiteout: string): void {
   mkdirSync(stage, { mode: 0o700 });
-  for (const part of ['top', 'mask', 'lower', 'merged']) mkdirSync(join(stage, part));
+  for (const part of ['top', 'layers', 'lower', 'merged']) mkdirSync(join(stage, part));
   view.directories.forEach((directory, index) => {
     mkdirSync(mergedPath(stage, index));
     symlinkSync(directory.root, join(stage, 'lower', String(index)));
-    writeMask(join(stage, 'mask', String(index)), directory, whiteout);
+    const layers = join(stage, 'layers', String(index));
+    for (const layer of ['', 'upper', 'work']) mkdirSync(join(layers, layer));
+    writeMask(join(layers, 'mask'), directory, whiteout);
   });
 }
 
@@ -169,7 +164,6 @@ export function withOverlays(
       toSetup(bounded ? FIRST_INPUT_FD + (command.inputs ?? []).length : undefined),
       'reins-setup',
       tools.mount,
-      tools.mkdir,
       tools.cp,
       stage,
       String(count),

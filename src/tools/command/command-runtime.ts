@@ -23,15 +23,17 @@ export interface CommandSettings {
 export interface RunStage {
   /** A directory that does not exist yet. */
   readonly directory: string;
-  readonly outputPipes: readonly [string, string] | undefined;
+  readonly outputPipes: readonly [string, string];
+  /** Whether they could be made, once that is known. */
+  readonly pipesMade: Promise<boolean>;
   /** Removes all of it. */
   discard(): void;
 }
 
 /** What the commands of one session have in common. */
 export interface CommandRuntime extends CommandSettings {
-  /** For one run. Its pipes are made already, where that works. */
-  nextStage(): Promise<RunStage>;
+  /** For one run. Its pipes are being made. */
+  nextStage(): RunStage;
   /** Protected files in the home directory, by their names; looked for anew when that was long ago. */
   findHomeSecrets(): Promise<string[]>;
   generateFiles(): ReturnType<typeof generateFiles>;
@@ -64,14 +66,16 @@ export function createCommandRuntime(
   let files: ReturnType<typeof generateFiles> | undefined;
   return {
     ...settings,
-    async nextStage() {
+    nextStage() {
       runs += 1;
       const directory = join(settings.stageRoot, String(runs));
       const pipes = [`${directory}.stdout`, `${directory}.stderr`] as const;
-      const made = mkfifo !== undefined && (await makeNamedPipes(mkfifo, pipes));
+      const pipesMade =
+        mkfifo === undefined ? Promise.resolve(false) : makeNamedPipes(mkfifo, pipes);
       return {
         directory,
-        outputPipes: made ? pipes : undefined,
+        outputPipes: pipes,
+        pipesMade,
         discard() {
           for (const path of [directory, ...pipes]) rmSync(path, { recursive: true, force: true });
         },
