@@ -69,11 +69,14 @@ function readPatterns(env: Readonly<Record<string, string | undefined>>, name: s
   if (value === undefined || value === '') return [];
   const parsed = patterns.safeParse(parseJson(value));
   const isPattern = (text: string): boolean =>
-    text.startsWith('/') || text.startsWith('~/') || !text.includes('/');
+    !/\p{Cc}/u.test(text) &&
+    (text.includes('/')
+      ? /^(\/|~\/)[^*]+$/.test(text)
+      : !['~', '.', '..', '*'].includes(text) && text.split('*').length <= 2);
   if (parsed.success && parsed.data.every(isPattern)) return parsed.data;
   throw new ReinsError(
     'invalid_parameter',
-    `${name} has to be a JSON array of at most 200 paths that begin with / or ~/, or file names with at most one *, such as ["~/keys","*.key"]; correct or unset it.`,
+    `${name} has to be a JSON array of at most 200 paths that begin with / or ~/ and have no *, or file names with at most one *, such as ["~/keys","*.key"]; correct or unset it.`,
   );
 }
 

@@ -18,6 +18,11 @@ const contentOption = () =>
     .choices(['short', 'full'] as const)
     .default('short' as const);
 
+// Whoever reads what is printed may stop reading: that is no fault.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? 0 : 1);
+});
+
 const program = new Command('reins')
   .description('Let any MCP client take the reins of a real, local Claude Code.')
   .version(VERSION)

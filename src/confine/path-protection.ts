@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { matchesName } from './match-name.ts';
 import { HARMLESS_NAMES, PROTECTED_PATHS, WRITE_PROTECTED_PATHS } from './protected-path-table.ts';
 import { namesOf } from './real-name.ts';
@@ -30,6 +30,7 @@ export interface PathProtection {
   readonly opened: readonly string[];
 }
 
+const OWN_STATE = 'state of Reins';
 /** How long a look through the protected directories is remembered, in milliseconds; keys are rarely made within it. */
 const INODE_CACHE_MS = 5_000;
 /** How long it is remembered where the symbolic links among the protected places lead, in milliseconds. */
@@ -44,7 +45,11 @@ export function createPathProtection(
 ): PathProtection {
   const fold = (path: string): string => (platform === 'darwin' ? path.toLowerCase() : path);
   const expand = (pattern: string): string =>
-    pattern.startsWith('~/') ? join(home, pattern.slice(2)) : pattern;
+    pattern.startsWith('~/')
+      ? resolve(home, pattern.slice(2))
+      : pattern.startsWith('/')
+        ? resolve(pattern)
+        : pattern;
   const opened = settings.opened.map(expand);
   const entries = [
     ...PROTECTED_PATHS.filter((entry) => entry.platform === 'any' || entry.platform === platform),
@@ -53,7 +58,7 @@ export function createPathProtection(
     .map((entry) => ({ ...entry, pattern: expand(entry.pattern) }))
     .filter((entry) => !opened.includes(entry.pattern));
   const places = [
-    { path: stateDirectory, reason: 'state of Reins' },
+    { path: stateDirectory, reason: OWN_STATE },
     ...entries
       .filter((entry) => entry.pattern.includes('/'))
       .map((entry) => ({ path: entry.pattern, reason: entry.reason })),
@@ -67,23 +72,26 @@ export function createPathProtection(
     pattern: expand(entry.pattern),
   })).filter((entry) => !opened.includes(entry.pattern));
 
-  const trees = remember(PLACE_CACHE_MS, () =>
-    places.flatMap(({ path, reason }) => namesOf(path).map((name) => ({ path: name, reason }))),
-  );
-  const files = remember(INODE_CACHE_MS, () => {
-    const found = scanProtectedFiles(scanned);
-    return { found, inodes: new Map(found.map((file) => [inodeKey(file), file.reason])) };
-  });
   const isIn = (path: string, root: string): boolean => {
     const [folded, foldedRoot] = [fold(path), fold(root)];
     return folded === foldedRoot || folded.startsWith(`${foldedRoot}/`);
   };
+  const isOpened = (path: string): boolean => opened.some((root) => isIn(path, root));
+  const trees = remember(PLACE_CACHE_MS, () =>
+    places.flatMap(({ path, reason }) => namesOf(path).map((name) => ({ path: name, reason }))),
+  );
+  const files = remember(INODE_CACHE_MS, () => {
+    const found = scanProtectedFiles(scanned).filter((file) => !isOpened(file.path));
+    return { found, inodes: new Map(found.map((file) => [inodeKey(file), file.reason])) };
+  });
   return {
     namePatterns: names.map((entry) => entry.pattern),
     opened: settings.opened,
     reasonFor(path) {
-      if (opened.some((root) => isIn(path, root))) return undefined;
       const tree = trees().find((place) => isIn(path, place.path));
+      // Reins' own state cannot be opened, whatever is above it.
+      if (tree?.reason === OWN_STATE) return tree.reason;
+      if (isOpened(path)) return undefined;
       if (tree !== undefined) return tree.reason;
       const name = fold(basename(path));
       if (HARMLESS_NAMES.includes(name)) return undefined;
@@ -99,7 +107,8 @@ export function createPathProtection(
       )?.reason;
     },
     closedPlaces() {
-      const all = [...trees().map(({ path }) => path), ...files().found.map(({ path }) => path)];
+      const open = trees().filter(({ path, reason }) => reason === OWN_STATE || !isOpened(path));
+      const all = [...open.map(({ path }) => path), ...files().found.map(({ path }) => path)];
       return [...new Set(all.map((path) => resolve(path)))];
     },
     refresh() {

@@ -38,7 +38,7 @@ export function listPrunableSessions(database: LedgerDatabase): PrunableSession[
            SELECT before_sha256 FROM actions a WHERE a.session_id=s.session_id
            UNION SELECT after_sha256 FROM actions a WHERE a.session_id=s.session_id)), 0) AS bytes
      FROM sessions s
-     WHERE (s.worktree IS NULL OR json_extract(s.worktree,'$.state')<>'ready')
+     WHERE (s.worktree IS NULL OR json_extract(s.worktree,'$.state')='removed')
        AND s.status IN ('completed','failed','stopped','lease_expired') AND s.runner_id IS NULL
        AND NOT EXISTS (SELECT 1 FROM actions a WHERE a.session_id=s.session_id AND a.state IN ('prepared','unknown','undoing'))
      ORDER BY s.updated_at`,

@@ -1,7 +1,12 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Git, refused } from './git.ts';
 import { listFilters, type WorktreeSource } from './inspect-source.ts';
+
+/** Commits that a refusal lists. */
+const MAX_COMMITS = 10;
+/** Of registering a worktree, while others come and go. */
+const MAX_ATTEMPTS = 3;
 
 /** A worktree by its place and what it was taken from. */
 export interface PlannedWorktree extends WorktreeSource {
@@ -16,24 +21,60 @@ export interface PlannedWorktree extends WorktreeSource {
 export async function createWorktree(git: Git, planned: PlannedWorktree): Promise<void> {
   const { path, topLevel, commonDirectory, head } = planned;
   const administration = join(commonDirectory, 'worktrees');
+  if (!isDirectory(commonDirectory)) {
+    throw refused(`the repository ${topLevel} is gone`);
+  }
   removeRemains(planned);
   mkdirSync(path, { recursive: true, mode: 0o700 });
-  mkdirSync(administration, { recursive: true });
-  const readable = [topLevel];
-  const writable = [administration, path];
-  const filters = await listFilters(git, { cwd: topLevel, readable });
-  const added = await git.run(
-    ['worktree', 'add', '--quiet', '--detach', '--no-checkout', '--lock', '--', path, head],
-    { cwd: topLevel, readable, writable, filters },
-  );
-  if (!added.ok) throw refused(`"git worktree add" failed in ${topLevel}; look at "git fsck"`);
-  const inside = { cwd: path, readable, writable, filters };
-  const read = await git.run(['read-tree', head], inside);
-  const wrote =
-    read.ok && (await git.run(['checkout-index', '--all', '--force', '--quiet', '-u'], inside)).ok;
-  if (!wrote)
-    throw refused(`the files of ${head.slice(0, 12)} could not be written; look at the disk`);
-  requireBinding(planned);
+  try {
+    await addWorktree(git, planned, administration);
+    const own = join(administration, basename(path));
+    const inside = { cwd: path, readable: [topLevel], writable: [own, path] };
+    // Asked where the files are written: settings can hold for a worktree and not for the source.
+    const filters = await listFilters(git, { cwd: path, readable: [topLevel, path] });
+    const read = await git.run(['read-tree', head], { ...inside, filters });
+    const wrote =
+      read.ok &&
+      (
+        await git.run(['checkout-index', '--all', '--force', '--quiet', '-u'], {
+          ...inside,
+          filters,
+        })
+      ).ok;
+    if (!wrote) {
+      throw refused(
+        `the files of ${head.slice(0, 12)} could not be written; look at the disk, and at "git fsck" in ${topLevel}`,
+      );
+    }
+    requireBinding(planned);
+  } catch (error) {
+    removeRemains(planned);
+    throw error;
+  }
+}
+
+/** Registers the worktree, which is all that is written into the source. */
+async function addWorktree(
+  git: Git,
+  planned: PlannedWorktree,
+  administration: string,
+): Promise<void> {
+  const { path, topLevel, head } = planned;
+  for (let attempt = 1; ; attempt += 1) {
+    mkdirSync(administration, { recursive: true });
+    const readable = [topLevel];
+    const writable = [administration, path];
+    const filters = await listFilters(git, { cwd: topLevel, readable });
+    const added = await git.run(
+      ['worktree', 'add', '--quiet', '--detach', '--no-checkout', '--lock', '--', path, head],
+      { cwd: topLevel, readable, writable, filters },
+    );
+    if (added.ok) return;
+    // Whoever removed the last other worktree meanwhile has removed the directory as well.
+    if (attempt === MAX_ATTEMPTS || existsSync(administration)) {
+      throw refused(`"git worktree add" failed in ${topLevel}; look at "git fsck"`);
+    }
+  }
 }
 
 /** Throws `worktree_refused` unless the worktree is there and still belongs to the source's repository. */
@@ -45,9 +86,7 @@ export function requireBinding(planned: PlannedWorktree): void {
     readLine(join(own, 'gitdir')) === join(planned.path, '.git') &&
     lstatSync(planned.path).isDirectory();
   if (isBound) return;
-  throw refused(
-    `the worktree ${planned.path} is gone or is no longer tied to ${planned.topLevel}; start another session`,
-  );
+  throw refused(`the worktree ${planned.path} is gone or is no longer tied to ${planned.topLevel}`);
 }
 
 /** Removes the worktree with everything in it, and Git's record of it. Nothing else of the repository is touched. */
@@ -55,26 +94,54 @@ export function removeRemains(planned: PlannedWorktree): void {
   rmSync(planned.path, { recursive: true, force: true });
   const administration = join(planned.commonDirectory, 'worktrees');
   rmSync(join(administration, basename(planned.path)), { recursive: true, force: true });
-  // Git itself removes the directory with the last worktree.
-  if (existsSync(administration) && readdirSync(administration).length === 0) {
-    rmSync(administration, { recursive: true });
+  // Git itself removes the directory with the last worktree. One that is not empty stays, whoever filled it just now.
+  try {
+    rmdirSync(administration);
+  } catch {
+    // ENOTEMPTY or ENOENT.
   }
 }
 
-/** Paths with changes against the commit that the worktree was made of, as Git sees them. */
+/**
+ * What would be lost with the worktree: commits that are in no branch or tag of the repository, and paths that differ
+ * from the last commit, files that Git ignores included.
+ */
 export async function listChanges(git: Git, planned: PlannedWorktree): Promise<string[]> {
   const readable = [planned.topLevel, planned.path];
-  const filters = await listFilters(git, { cwd: planned.path, readable });
-  const status = await git.run(
-    ['status', '--porcelain=v1', '-z', '--untracked-files=all', '--no-renames'],
-    { cwd: planned.path, readable, writable: [], filters },
+  const places = { cwd: planned.path, readable, writable: [] };
+  const filters = await listFilters(git, places);
+  const commits = await git.run(
+    [
+      'rev-list',
+      `--max-count=${MAX_COMMITS}`,
+      'HEAD',
+      '--not',
+      planned.head,
+      '--branches',
+      '--tags',
+      '--remotes',
+    ],
+    places,
   );
-  if (!status.ok)
-    throw refused(`the state of ${planned.path} cannot be told; look at "git status" in it`);
-  return status.stdout
-    .split('\0')
-    .filter(Boolean)
-    .map((line) => line.slice(3));
+  const status = await git.run(
+    ['status', '--porcelain=v1', '-z', '--untracked-files=all', '--ignored', '--no-renames'],
+    { ...places, filters },
+  );
+  if (!status.ok || !commits.ok) {
+    throw refused(
+      `the state of ${planned.path} cannot be told, since its repository ${planned.topLevel} is gone or broken; look at "git status" in it`,
+    );
+  }
+  return [
+    ...commits.stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((commit) => `commit ${commit} (keep it with "git branch NAME ${commit.slice(0, 12)}")`),
+    ...status.stdout
+      .split('\0')
+      .filter(Boolean)
+      .map((line) => line.slice(3)),
+  ];
 }
 
 function readLine(path: string): string | undefined {
@@ -83,4 +150,8 @@ function readLine(path: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+function isDirectory(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

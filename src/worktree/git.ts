@@ -22,6 +22,8 @@ export interface GitPlaces {
 
 export interface GitAnswer {
   readonly ok: boolean;
+  /** Null when it did not come to an end of its own. */
+  readonly exitCode: number | null;
   readonly stdout: string;
 }
 
@@ -89,6 +91,7 @@ export function createGit(confinement: Confinement, excludes?: string): Git {
       });
       return {
         ok: result.ended === 'exit' && result.exitCode === 0,
+        exitCode: result.ended === 'exit' ? result.exitCode : null,
         stdout: result.stdout.toString('utf8'),
       };
     },

@@ -71,11 +71,17 @@ export async function listFilters(
     ],
     { ...places, writable: [] },
   );
+  // 1 is how it says that there are none. Anything else is not knowing, and then nothing may run.
+  if (answer.exitCode !== 0 && answer.exitCode !== 1) {
+    throw refused(`the configuration of ${places.cwd} cannot be read; look at "git config --list"`);
+  }
   const names = answer.stdout
     .split('\0')
     .filter(Boolean)
     .map((key) => key.slice('filter.'.length, key.lastIndexOf('.')));
-  const odd = names.find((name) => name.includes('=') || name.includes('\n'));
+  const odd = names.find(
+    (name) => name.includes('=') || name.includes('\n') || name.includes('\ufffd'),
+  );
   if (odd !== undefined) {
     throw refused(
       'its configuration has a filter with a name that cannot be switched off; remove it',

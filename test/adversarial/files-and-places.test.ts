@@ -231,6 +231,19 @@ describe('protected places', () => {
   });
 });
 
+test('N46 what a user opens never opens the state of Reins, for commands or for files', async () => {
+  const opened = await createLab({ settings: { closed: [], opened: ['~/.local', '~/.ssh/'] } });
+  const key = join(opened.state, 'secret.key');
+  writeFileSync(key, CANARY);
+  mkdirSync(join(opened.home, '.ssh'));
+  writeFileSync(join(opened.home, '.ssh/config'), 'open');
+  expect(opened.context.protection.reasonFor(key)).toBe('state of Reins');
+  expect((await opened.run(['cat', key])).text).not.toContain(CANARY);
+  expect(opened.context.protection.reasonFor(join(opened.home, '.ssh/config'))).toBeUndefined();
+  expect((await opened.run(['cat', join(opened.home, '.ssh/config')])).text).toContain('open');
+  opened.dispose();
+});
+
 describe('T4 where a command runs', () => {
   const cwdOf = (cwd: string) => lab.run(['pwd'], { cwd });
 

@@ -104,6 +104,36 @@ describe('N24 a worktree', () => {
     expect(await findExcludes(lab.home)).toBe(join(lab.home, 'mine'));
   });
 
+  test('is not called unchanged with a commit of its own, or with files that Git ignores', async () => {
+    makeRepository(source, FILES);
+    const planned = await plan();
+    await createWorktree(git, planned);
+    expect(await listChanges(git, planned)).toEqual([]);
+    writeFileSync(join(planned.path, '.gitignore'), 'out\n');
+    userGit(planned.path, 'add', '-A');
+    userGit(planned.path, 'commit', '-q', '-m', 'mine');
+    expect(await listChanges(git, planned)).toEqual([
+      expect.stringMatching(/^commit [0-9a-f]{40} /),
+    ]);
+    userGit(source, 'branch', 'kept', userGit(planned.path, 'rev-parse', 'HEAD').trim());
+    expect(await listChanges(git, planned)).toEqual([]);
+    writeFileSync(join(planned.path, 'out'), '');
+    expect(await listChanges(git, planned)).toEqual(['out']);
+  });
+
+  test('is made for two sessions at once, and not in a repository that is gone', async () => {
+    makeRepository(source, FILES);
+    const planned = await plan();
+    const all = [1, 2, 3, 4].map((number) => ({ ...planned, path: `${planned.path}${number}` }));
+    for (let round = 0; round < 3; round += 1) {
+      await Promise.all(all.map((each) => createWorktree(git, each)));
+      for (const each of all) removeRemains(each);
+    }
+    rmSync(source, { recursive: true });
+    await expect(createWorktree(git, planned)).rejects.toThrow(/is gone/);
+    expect(existsSync(source)).toBe(false);
+  });
+
   test('is made anew after a crash in the middle', async () => {
     makeRepository(source, FILES);
     const planned = await plan();
@@ -215,6 +245,36 @@ describe('T31 a hostile repository runs nothing', () => {
     }
     const runsWithoutTerminal = !/sshCommand|alias/.test(name);
     if (runsWithoutTerminal) expect(fired()).toBe(true);
+  });
+
+  test.each([
+    [
+      'that holds for worktrees alone',
+      '[includeIf "gitdir:**/worktrees/**"]\n\tpath = more\n',
+      'evil',
+    ],
+    ['whose name is not UTF-8', '', 'ev\u00ff'],
+  ])('by a filter %s', async (_name, include, filter) => {
+    makeRepository(source, FILES);
+    const { program, fired } = trap('late');
+    const section = `[filter "${filter}"]\n\tsmudge = ${program}\n\tclean = ${program}\n`;
+    mkdirSync(join(source, '.git/info'), { recursive: true });
+    writeFileSync(join(source, '.git/info/attributes'), `*.txt filter=${filter}\n`, 'latin1');
+    if (include === '')
+      writeFileSync(join(source, '.git/config'), section, { flag: 'a', encoding: 'latin1' });
+    else {
+      writeFileSync(join(source, '.git/more'), section);
+      writeFileSync(join(source, '.git/config'), include, { flag: 'a' });
+    }
+    writeFileSync(join(source, 'a.txt'), FILES['a.txt']);
+    const made = await plan().then(
+      (planned) => createWorktree(git, planned).then(() => planned),
+      () => undefined,
+    );
+    expect(fired()).toBe(false);
+    if (made !== undefined)
+      expect(readFileSync(join(made.path, 'a.txt'), 'utf8')).toBe(FILES['a.txt']);
+    if (include === '') expect(made).toBeUndefined();
   });
 
   test('T27 a program named git in the repository is not taken for Git', async () => {

@@ -21,6 +21,13 @@ export async function runDoctor(
   options: { readonly json?: true },
 ): Promise<void> {
   closeInherited();
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const) {
+    process.once(signal, () => process.exit(code));
+  }
   const checks: Check[] = [];
   const print = options.json ? () => {} : createPrinter();
   for await (const check of examine(environment)) {
@@ -53,13 +60,9 @@ async function* examine(environment: Environment): AsyncGenerator<Check> {
       status: 'ok',
       detail: 'a sandbox starts',
     };
-    const lab = await createDoctorLab(environment, state, confinement);
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.once(signal, () => {
-        lab.dispose();
-        process.exit(130);
-      });
-    }
+    const lab = await createDoctorLab(environment, state, confinement, (remove) =>
+      process.once('exit', remove),
+    );
     try {
       yield* checkPromises(lab, state, confinement);
     } finally {

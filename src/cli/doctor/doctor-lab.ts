@@ -23,9 +23,16 @@ export async function createDoctorLab(
   environment: Environment,
   state: StateDirectory,
   confinement: Confinement,
+  /** Told of the removal of what has been made so far, as soon as there is something. */
+  onMade: (remove: () => void) => void,
 ): Promise<DoctorLab> {
   const root = realpathSync(makeRoot([environment.userHome, dirname(state.root)]));
   const home = dirname(root);
+  const stageRoot = join(state.root, 'doctor');
+  const remove = (): void => {
+    for (const path of [root, stageRoot]) rmSync(path, { recursive: true, force: true });
+  };
+  onMade(remove);
   const [project, closed] = [join(root, 'project'), join(root, 'closed')];
   for (const directory of [project, closed]) mkdirSync(directory);
   const secret = join(closed, 'secret');
@@ -44,7 +51,7 @@ export async function createDoctorLab(
     home,
     searchPath: environment.searchPath,
     toolLocations: environment.toolLocations,
-    stageRoot: join(state.root, 'doctor'),
+    stageRoot,
     furtherDirectories: [],
     confinement: Promise.resolve(confinement),
   };
@@ -64,7 +71,7 @@ export async function createDoctorLab(
     dispose() {
       tcp.close();
       unix.close();
-      for (const path of [root, settings.stageRoot]) rmSync(path, { recursive: true, force: true });
+      remove();
     },
   };
 }
