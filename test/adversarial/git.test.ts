@@ -256,8 +256,11 @@ describe('T31 a hostile repository runs nothing', () => {
     ['whose name is not UTF-8', '', 'ev\u00ff'],
   ])('by a filter %s', async (_name, include, filter) => {
     makeRepository(source, FILES);
-    const { program, fired } = trap('late');
-    const section = `[filter "${filter}"]\n\tsmudge = ${program}\n\tclean = ${program}\n`;
+    // Where Git in its sandbox can see it; what it does shows in the file that it filters.
+    const program = join(source, '.git/trap');
+    writeFileSync(program, '#!/bin/sh\necho changed by the filter\n');
+    chmodSync(program, 0o755);
+    const section = `[filter "${filter}"]\n\tsmudge = ${program}\n`;
     mkdirSync(join(source, '.git/info'), { recursive: true });
     writeFileSync(join(source, '.git/info/attributes'), `*.txt filter=${filter}\n`, 'latin1');
     if (include === '')
@@ -271,7 +274,6 @@ describe('T31 a hostile repository runs nothing', () => {
       (planned) => createWorktree(git, planned).then(() => planned),
       () => undefined,
     );
-    expect(fired()).toBe(false);
     if (made !== undefined)
       expect(readFileSync(join(made.path, 'a.txt'), 'utf8')).toBe(FILES['a.txt']);
     if (include === '') expect(made).toBeUndefined();
