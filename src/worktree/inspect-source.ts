@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { escapeText } from '../base/escape-text.ts';
 import { type Git, refused } from './git.ts';
 
 /** What a worktree is taken from. */
@@ -15,6 +16,8 @@ export interface WorktreeSource {
 const MAX_FILES = 200_000;
 const MAX_BYTES = 4 * 1024 * 1024 * 1024;
 const MAX_LISTED = 5;
+/** As much of a file name as a refusal shows. */
+const MAX_NAME = 200;
 
 /** Traces of work that Git has begun in a repository and not ended. */
 const UNFINISHED: readonly [string, string][] = [
@@ -166,7 +169,9 @@ async function requireClean(git: Git, directory: string): Promise<void> {
   if (!status.ok) throw refused(`the state of ${directory} cannot be told; look at "git status"`);
   const changed = status.stdout.split('\0').filter(Boolean);
   if (changed.length === 0) return;
-  const listed = changed.slice(0, MAX_LISTED).map((line) => line.slice(3));
+  const listed = changed
+    .slice(0, MAX_LISTED)
+    .map((line) => escapeText(line.slice(3)).slice(0, MAX_NAME));
   const more = changed.length > MAX_LISTED ? ` and ${changed.length - MAX_LISTED} more` : '';
   throw refused(
     `${directory} has changes that are not committed (${listed.join(', ')}${more}); commit or stash them, or use direct_write`,

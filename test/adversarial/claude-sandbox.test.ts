@@ -8,6 +8,7 @@ import { openConfinement } from '../../src/confine/open-confinement.ts';
 import { runBounded } from '../../src/process/run-bounded.ts';
 import { spawnOwned } from '../../src/process/spawn-owned.ts';
 import { makeExecutorPipes } from '../../src/runner/executor-pipes.ts';
+import { killAll } from '../support/test-home.ts';
 import { findProcesses } from './support/find-processes.ts';
 import { buildProbe, CANARY, createLab, type Lab, readProbe } from './support/lab.ts';
 
@@ -210,7 +211,7 @@ test('N42 it ends with its keeper, and would not without being told to', async (
   };
   expect(await keep([], `34.${process.pid}`)).toEqual([]);
   const left = await keep(['--die-with-parent'], `35.${process.pid}`);
-  for (const pid of left) process.kill(pid, 'SIGKILL');
+  killAll(left);
   expect(left).not.toEqual([]);
 });
 

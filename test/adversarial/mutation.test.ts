@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Confinement } from '../../src/confine/confinement.ts';
 import { boundsProcesses } from '../../src/confine/linux/throw-away.ts';
 import type { Command } from '../../src/process/spawn-owned.ts';
+import { killAll } from '../support/test-home.ts';
 import { findProcesses } from './support/find-processes.ts';
 import { buildProbe, CANARY, createLab, type Lab } from './support/lab.ts';
 
@@ -149,7 +150,7 @@ async function survives(): Promise<string> {
   const left = findProcesses(mark).filter(
     (pid) => readFileSync(`/proc/${pid}/comm`, 'latin1').trim() === 'sleep',
   );
-  for (const pid of left) process.kill(pid, 'SIGKILL');
+  killAll(left);
   return left.length > 0 ? 'survives' : 'ends';
 }
 

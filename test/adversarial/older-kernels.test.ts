@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { LinuxFeatures } from '../../src/confine/linux/linux-confinement.ts';
 import { PROTECTED_PATHS } from '../../src/confine/protected-path-table.ts';
+import { killAll } from '../support/test-home.ts';
 import { findProcesses } from './support/find-processes.ts';
 import { buildProbe, CANARY, createLab, type Lab, readProbe } from './support/lab.ts';
 
@@ -155,7 +156,7 @@ await runBounded(run.command, { timeoutMs: 60000 });`,
       await expect.poll(() => findProcesses(mark), { timeout: 1_500 }).toEqual([]);
     } finally {
       child.kill('SIGKILL');
-      for (const pid of findProcesses(mark)) process.kill(pid, 'SIGKILL');
+      killAll(findProcesses(mark));
       lab.dispose();
     }
   },

@@ -6,7 +6,7 @@ import { openLedger } from '../../src/ledger/open-ledger.ts';
 import { identifyProcess } from '../../src/process/process-identity.ts';
 import { type ConnectedGateway, connectStdio } from '../support/gateway.ts';
 import { ScriptedSession } from '../support/scripted-client.ts';
-import { createTestHome, processesOf, type TestHome } from '../support/test-home.ts';
+import { createTestHome, killAll, processesOf, type TestHome } from '../support/test-home.ts';
 
 let home: TestHome;
 let gateway: ConnectedGateway;
@@ -28,7 +28,7 @@ test('N45 T37 after a reboot: stale sockets, pids that belong to strangers now, 
     name: 'Edit',
     input: { file_path: 'a.txt', old_string: 'one', new_string: 'two' },
   });
-  for (const pid of processesOf(home.root)) process.kill(pid, 'SIGKILL');
+  killAll(processesOf(home.root));
   await gateway.close();
   await expect.poll(() => processesOf(home.root)).toEqual([]);
   expect(readdirSync(join(home.state, 'run'))).toHaveLength(2);

@@ -94,6 +94,17 @@ function readProcess(pid: number, file: string): string {
   }
 }
 
+/** Ends each of them that is still there: the end of one can be the end of another. */
+export function killAll(pids: readonly number[]): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // ESRCH: it went with one before it.
+    }
+  }
+}
+
 async function endProcessesOf(root: string): Promise<void> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const left = processesOf(root);

@@ -1,7 +1,9 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
+import { ReinsError } from '../../base/reins-error.ts';
 import type { StateDirectory } from '../../base/state-directory.ts';
+import { systemErrorCode } from '../../base/system-error-code.ts';
 import type { Confinement } from '../../confine/confinement.ts';
 import { createPathProtection } from '../../confine/path-protection.ts';
 import { createCommandRuntime } from '../../tools/command/command-runtime.ts';
@@ -83,7 +85,13 @@ function makeRoot(places: readonly string[]): string {
   try {
     return mkdtempSync(join(place, '.reins-doctor-'));
   } catch (error) {
-    if (others.length === 0) throw error;
+    if (others.length === 0) {
+      throw new ReinsError(
+        'confinement_unavailable',
+        `Nothing could be tried, since no directory can be made in ${place} (${systemErrorCode(error) ?? 'unknown reason'}) or in the home directory; set HOME or REINS_STATE_DIR to a place that can be written.`,
+        { cause: error },
+      );
+    }
     return makeRoot(others);
   }
 }
