@@ -9,6 +9,7 @@ import {
   openNotebook,
   replaceSource,
 } from './notebook/change-notebook.ts';
+import { showName } from './notebook/show-name.ts';
 import { MAX_WHOLE_FILE_BYTES, readReplaceableFile } from './read-whole-file.ts';
 import { requireUnchanged } from './require-unchanged.ts';
 import { requireWritable } from './require-writable.ts';
@@ -16,7 +17,7 @@ import { resolvePath } from './resolve-path.ts';
 import { defineChangingTool } from './tool.ts';
 import { wellFormedText } from './well-formed-text.ts';
 
-/** Ids that a failed search for a cell lists. */
+/** Ids or positions that a failed search for a cell lists. */
 const MAX_LISTED = 20;
 
 const inputSchema = z.strictObject({
@@ -63,7 +64,7 @@ export const notebookEditTool = defineChangingTool({
         'The cell already has this source and type and nothing to clear; nothing would change.',
       );
     }
-    requireSameElsewhere(opened, changed, touched);
+    requireAsMeant(opened, changed, touched, input);
     const after = Buffer.from(joinBom(bom, changed.text), 'utf8');
     if (after.length > MAX_WHOLE_FILE_BYTES) {
       throw new ReinsError(
@@ -90,18 +91,23 @@ interface Change {
 function change(opened: NotebookText, input: Input): Change {
   const name = (index: number): string => {
     const id = opened.notebook.cells[index]?.id;
-    return id === undefined ? `cell ${index}` : `cell ${index} (id ${id})`;
+    return id === undefined ? `cell ${index}` : `cell ${index} (id ${showName(id)})`;
   };
   switch (input.edit_mode ?? 'replace') {
     case 'replace': {
       const source = requireField(input, 'new_source', 'replace');
       const index = findCell(opened, requireField(input, 'cell_id', 'replace'));
       const changed = replaceSource(opened, index, source, input.cell_type);
-      const isCode = changed.notebook.cells[index]?.type === 'code';
+      const old = opened.notebook.cells[index]?.type;
+      const now = changed.notebook.cells[index]?.type;
+      const notes = [
+        ...(old === now ? [] : [`now a ${now} cell`]),
+        ...(old === 'code' ? ['its outputs cleared'] : []),
+      ];
       return {
         changed,
         touched: { before: index, after: index },
-        said: `Replaced ${name(index)}${isCode ? ', its outputs cleared,' : ''}`,
+        said: [`Replaced ${name(index)}`, ...notes, ''].join(', ').trimEnd(),
       };
     }
     case 'insert': {
@@ -153,38 +159,74 @@ function findCell(opened: NotebookText, wanted: string): number {
   if (found.length > 1) {
     throw new ReinsError(
       'notebook_invalid',
-      `The cells at positions ${found.join(', ')} of ${opened.path} have the same id ${wanted}; make their ids unique with Edit first.`,
+      `${found.length} cells of ${opened.path} have the id ${showName(wanted)} (at positions ${found.slice(0, MAX_LISTED).join(', ')}); make their ids unique with Edit first.`,
     );
   }
   const [index] = found;
   if (index !== undefined) return index;
-  const position = /^cell-(\d{1,6})$/.exec(wanted)?.[1];
+  const position = /^cell-(0|[1-9]\d{0,6})$/.exec(wanted)?.[1];
   const cell = position === undefined ? undefined : cells[Number(position)];
   if (cell !== undefined && cell.id === undefined) return Number(position);
-  const ids = cells.slice(0, MAX_LISTED).map(({ id }, at) => id ?? `cell-${at}`);
+  const ids = cells
+    .slice(0, MAX_LISTED)
+    .map(({ id }, at) => (id === undefined ? `cell-${at}` : showName(id)));
   throw new ReinsError(
     'cell_not_found',
-    `${opened.path} has no cell ${JSON.stringify(wanted.slice(0, 100))}; it has ${cells.length} cells${ids.length === 0 ? '' : `, beginning with ${ids.join(', ')}`}.`,
+    `${opened.path} has no cell ${showName(wanted)}; it has ${cells.length} cells${ids.length === 0 ? '' : `, beginning with ${ids.join(', ')}`}.`,
   );
 }
 
-const shape = z.looseObject({ cells: z.array(z.unknown()) });
+const notebookSchema = z.looseObject({ cells: z.array(z.unknown()) });
+const cellSchema = z.looseObject({
+  cell_type: z.string(),
+  source: z.union([z.string(), z.array(z.string()).transform((lines) => lines.join(''))]),
+});
 
-/** A guard against a slip in the splicing: what was not meant has to be equal before anything is written. */
-function requireSameElsewhere(
+/** A guard against a slip in the splicing: the result is read again, and has to be what was meant. */
+function requireAsMeant(
   before: NotebookText,
   after: NotebookText,
   touched: Change['touched'],
+  input: Input,
 ): void {
-  const [old, now] = [before, after].map(({ text }) => shape.parse(JSON.parse(text)));
-  const without = (cells: readonly unknown[] | undefined, index: number | undefined): unknown[] =>
-    (cells ?? []).filter((_cell, at) => at !== index);
+  const old = notebookSchema.parse(JSON.parse(before.text));
+  const now = notebookSchema.parse(JSON.parse(after.text));
+  const without = (cells: readonly unknown[], index: number | undefined): unknown[] =>
+    cells.filter((_cell, at) => at !== index);
   const same =
     isDeepStrictEqual({ ...old, cells: null }, { ...now, cells: null }) &&
-    isDeepStrictEqual(without(old?.cells, touched.before), without(now?.cells, touched.after));
+    isDeepStrictEqual(without(old.cells, touched.before), without(now.cells, touched.after)) &&
+    (touched.after === undefined ||
+      isCellAsMeant(old.cells[touched.before ?? -1], now.cells[touched.after], input));
   if (same) return;
   throw new ReinsError(
     'notebook_invalid',
     `${before.path} is written in a way that cannot be changed cell by cell; Edit works on its text.`,
   );
+}
+
+/** `old` is undefined when the cell is a new one. */
+function isCellAsMeant(old: unknown, now: unknown, input: Input): boolean {
+  const cell = cellSchema.parse(now);
+  const type = input.cell_type ?? z.looseObject({ cell_type: z.string() }).parse(old).cell_type;
+  return (
+    cell.source === input.new_source &&
+    cell.cell_type === type &&
+    (type !== 'code' ||
+      (isDeepStrictEqual(cell['outputs'], []) && cell['execution_count'] === null)) &&
+    (old === undefined || isDeepStrictEqual(withoutContent(old), withoutContent(now)))
+  );
+}
+
+/** What a replacement leaves alone. */
+function withoutContent(cell: unknown): unknown {
+  const {
+    attachments: _attachments,
+    cell_type: _type,
+    execution_count: _count,
+    outputs: _outputs,
+    source: _source,
+    ...rest
+  } = z.looseObject({}).parse(cell);
+  return rest;
 }

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../base/canonical-json.ts';
-import { type NotebookStyle, readStyle, writeValue } from './notebook-style.ts';
+import { ReinsError } from '../../base/reins-error.ts';
+import { MAX_WHOLE_FILE_BYTES } from '../read-whole-file.ts';
+import { indentationOf, type NotebookStyle, readStyle, writeValue } from './notebook-style.ts';
 import { type Notebook, type NotebookCell, parseNotebook, type Span } from './parse-notebook.ts';
 
 export type CellType = 'code' | 'markdown' | 'raw';
@@ -73,11 +76,9 @@ export function insertCell(
   }
   const separator = text.slice(cellsArray.start + 1, first.start);
   const between = separator.includes('\n') ? separator : style.space;
-  const written = writeValue(
-    cell,
-    indentationOf(separator),
-    separator.includes('\n') ? style : { ...style, unit: null },
-  );
+  // A closing brace on a line of its own tells of a cell in lines, wherever the cell begins.
+  const closing = text.slice(first.properties.at(-1)?.end, first.end);
+  const written = writeValue(cell, indentationOf(closing.slice(0, -1)), layoutOf(closing, style));
   const before = cells[index - 1];
   return {
     changed:
@@ -107,22 +108,18 @@ function setProperty(opened: NotebookText, index: number, key: string, value: Js
   const { text, style } = opened;
   const own = cell.properties.find((property) => property.key === key);
   if (own !== undefined) {
+    const old = text.slice(own.value.start, own.value.end);
+    if (isDeepStrictEqual(JSON.parse(old), value)) return opened;
     const separator = text.slice(cell.start + 1, cell.properties[0]?.start);
-    const isLines =
-      text.slice(own.value.start, own.value.end).includes('\n') || separator.includes('\n');
-    const written = writeValue(
-      value,
-      indentationOf(separator),
-      isLines ? style : { ...style, unit: null },
-    );
-    return splice(opened, own.value, written);
+    const layout = layoutOf(old + separator, style);
+    return splice(opened, own.value, writeValue(value, indentationOf(separator), layout));
   }
   const at = cell.properties.findLastIndex((property) => property.key < key);
   const anchor = cell.properties[Math.max(at, 0)];
   if (anchor === undefined) return opened;
   const separator = text.slice(cell.start + 1, cell.properties[0]?.start);
   const between = separator.includes('\n') ? separator : style.space;
-  const written = `${JSON.stringify(key)}:${style.space}${writeValue(value, indentationOf(separator), style)}`;
+  const written = `${JSON.stringify(key)}:${style.space}${writeValue(value, indentationOf(separator), layoutOf(separator, style))}`;
   return at < 0
     ? splice(opened, { start: anchor.start, end: anchor.start }, `${written},${between}`)
     : splice(opened, { start: anchor.end, end: anchor.end }, `,${between}${written}`);
@@ -135,7 +132,19 @@ function removeProperty(opened: NotebookText, index: number, key: string): Noteb
   return splice(opened, cutOut(cell.properties, at, cell), '');
 }
 
+/** The style, on one line where `around` is on one. */
+function layoutOf(around: string, style: NotebookStyle): NotebookStyle {
+  return around.includes('\n') ? style : { ...style, unit: null };
+}
+
 function splice(opened: NotebookText, span: Span, put: string): NotebookText {
+  // The result is measured when it is complete; what cannot fit by itself is not worth parsing.
+  if (put.length > MAX_WHOLE_FILE_BYTES) {
+    throw new ReinsError(
+      'file_too_large',
+      `new_source would take more than ${MAX_WHOLE_FILE_BYTES} bytes in ${opened.path}, the limit for a file that is changed; shorten it.`,
+    );
+  }
   const text = opened.text.slice(0, span.start) + put + opened.text.slice(span.end);
   return { ...opened, text, notebook: parseNotebook(text, opened.path) };
 }
@@ -144,11 +153,6 @@ function requireCell(opened: NotebookText, index: number): NotebookCell {
   const cell = opened.notebook.cells[index];
   if (cell === undefined) throw new Error(`the notebook has no cell ${index}`);
   return cell;
-}
-
-function indentationOf(separator: string): string {
-  const at = separator.lastIndexOf('\n');
-  return at < 0 ? '' : separator.slice(at + 1);
 }
 
 type SourceForm = 'string' | 'lines';

@@ -12,16 +12,29 @@ export interface NotebookStyle {
   readonly ascii: boolean;
 }
 
+const MAX_INDENTATION = 64;
+
+/**
+ * An escape that stands for a character beyond ASCII. Those of control characters say nothing about the style, since
+ * every writer of JSON has to escape them, and behind an escaped backslash there is no escape at all.
+ */
+const ESCAPED_NON_ASCII = /(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}/;
+
 export function readStyle(text: string, notebook: Notebook): NotebookStyle {
   const separator = notebook.rootSeparator;
-  const at = separator.lastIndexOf('\n');
   return {
-    unit: at < 0 ? null : separator.slice(at + 1),
+    unit: separator.includes('\n') ? indentationOf(separator) : null,
     lineEnding: separator.includes('\r\n') ? '\r\n' : '\n',
-    space: /"\s*:\s/.test(text) ? ' ' : '',
+    space: notebook.colonSpace === '' ? '' : ' ',
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is the ASCII one on purpose
-    ascii: /\\u[0-9a-fA-F]{4}/.test(text) && /^[\x00-\x7f]*$/.test(text),
+    ascii: ESCAPED_NON_ASCII.test(text) && /^[\x00-\x7f]*$/.test(text),
   };
+}
+
+/** What the last line of a separator begins with. Bounded, for every line that is put in begins with it too. */
+export function indentationOf(separator: string): string {
+  const at = separator.lastIndexOf('\n');
+  return at < 0 ? '' : separator.slice(at + 1, at + 1 + MAX_INDENTATION);
 }
 
 /** A value as text that goes to a place with this indentation. */

@@ -1,5 +1,6 @@
 import { type Node, parseTree } from 'jsonc-parser';
 import { ReinsError } from '../../base/reins-error.ts';
+import { showName } from './show-name.ts';
 
 /** A part of a notebook's text. */
 export interface Span {
@@ -23,6 +24,8 @@ export interface Notebook {
   readonly minor: number;
   /** Between the opening brace and the first key. */
   readonly rootSeparator: string;
+  /** Between the first key's colon and its value. */
+  readonly colonSpace: string;
   readonly cellsArray: Span;
   readonly cells: readonly NotebookCell[];
 }
@@ -47,8 +50,11 @@ export function parseNotebook(text: string, path: string): Notebook {
   if (root?.type !== 'object') throw invalid('it is not a JSON object');
   const properties = toProperties(root, invalid);
   const major = readValue(root, 'nbformat');
-  if (major !== 4)
-    throw invalid(`its nbformat is ${JSON.stringify(major ?? null)}, and 4 is supported`);
+  if (major !== 4) {
+    throw invalid(
+      `its nbformat is ${typeof major === 'number' ? major : 'no number'}, and 4 is supported`,
+    );
+  }
   const minor = readValue(root, 'nbformat_minor');
   const array = childOf(root, 'cells');
   if (array?.type !== 'array') throw invalid('it has no array named cells');
@@ -64,10 +70,12 @@ export function parseNotebook(text: string, path: string): Notebook {
       properties: toProperties(cell, invalid),
     };
   });
-  const first = properties[0]?.start ?? root.offset + 1;
+  const first = properties[0] ?? { start: root.offset + 1, value: { start: root.offset + 1 } };
+  const firstKey = text.slice(first.start, first.value.start);
   return {
     minor: typeof minor === 'number' ? minor : 0,
-    rootSeparator: text.slice(root.offset + 1, first),
+    rootSeparator: text.slice(root.offset + 1, first.start),
+    colonSpace: firstKey.slice(firstKey.lastIndexOf(':') + 1),
     cellsArray: toSpan(array),
     cells,
   };
@@ -80,10 +88,11 @@ function toProperties(object: Node, invalid: (what: string) => ReinsError): Note
       ? []
       : [{ ...toSpan(property), key: String(key.value), value: toSpan(value) }];
   });
-  const keys = properties.map(({ key }) => key);
-  const twice = keys.find((key, index) => keys.indexOf(key) !== index);
-  if (twice !== undefined)
-    throw invalid(`the key ${JSON.stringify(twice)} occurs twice in one object`);
+  const seen = new Set<string>();
+  for (const { key } of properties) {
+    if (seen.has(key)) throw invalid(`the key ${showName(key)} occurs twice in one object`);
+    seen.add(key);
+  }
   return properties;
 }
 
