@@ -150,6 +150,9 @@ test('N42 every argument of its sandbox is needed: without any one of them somet
     ),
     ...[inside.executorRequests, inside.executorAnswers].map((path) => `stat:${path}`),
     ...['user', 'pid', 'net', 'ipc', 'uts', 'cgroup'].map((name) => `link:/proc/self/ns/${name}`),
+    ...['sys', 'sysrq-trigger', 'mtrr', 'pressure', 'acpi', 'scsi', 'fs', 'driver'].map(
+      (name) => `ro:/proc/${name}`,
+    ),
     ...['status:CapBnd', 'status:CapEff', 'cwd', 'tmpsize:/tmp', `unix:${inside.modelSocket}`],
   ];
   const hosts = ['user', 'pid', 'net', 'ipc', 'uts', 'cgroup'].map((name) =>

@@ -93,6 +93,7 @@ describe('T18 every other way to a host', () => {
 
 describe('T19 T20 T21 T22 T23 the kernel', () => {
   const EXPECTED: Record<string, string> = {
+    dgram_pair: 'EPERM',
     io_uring: 'EPERM',
     int80: 'killed',
     x32: 'killed',
@@ -126,6 +127,14 @@ describe('T19 T20 T21 T22 T23 the kernel', () => {
 
   test('N22 and is refused or fatal with it', async () => {
     expect(await confined(...Object.keys(EXPECTED))).toEqual(EXPECTED);
+  });
+
+  test('N22 no setting of the kernel can be opened for writing, as root either', async () => {
+    // Opened and never written to: where this fails, it fails on the whole machine.
+    const script = `find /proc -path '/proc/[0-9]*' -prune -o -path '/proc/*self*' -prune -o -type f -print | while read -r path; do ( : >>"$path" ) 2>/dev/null && echo "open $path"; done; echo looked`;
+    const { text } = await lab.run(['sh', '-c', script]);
+    expect(text).toContain('looked');
+    expect(text).not.toContain('open /proc');
   });
 
   test('N22 no signal and no look reaches a process outside', async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { unreachable } from '../../base/unreachable.ts';
 import type { Command } from '../../process/spawn-owned.ts';
 import type { LinuxTools } from './linux-tools.ts';
@@ -73,6 +74,9 @@ export function toBubblewrapCommand(tools: LinuxTools, sandbox: Sandbox): Comman
   };
 }
 
+/** Files of the kernel outside of any process: uid 0 may write to some of them without any capability. */
+const KERNEL_FILES = ['sys', 'sysrq-trigger', 'mtrr', 'pressure', 'acpi', 'scsi', 'fs', 'driver'];
+
 const NAMESPACES = [
   '--unshare-user',
   '--unshare-pid',
@@ -102,7 +106,7 @@ function toMountOptions(tools: LinuxTools, mounts: readonly Mount[]): string[] {
         textFd += 1;
         return ['--ro-bind-data', String(textFd - 1), mount.target];
       case 'proc':
-        return ['--proc', mount.target];
+        return ['--proc', mount.target, ...closeKernelFiles(mount.target)];
       case 'devices':
         return ['--dev', mount.target];
       case 'seal':
@@ -111,4 +115,13 @@ function toMountOptions(tools: LinuxTools, mounts: readonly Mount[]): string[] {
         return unreachable(mount);
     }
   });
+}
+
+/** bwrap itself closes only what it finds writable as a directory, which none of these is. */
+function closeKernelFiles(target: string): string[] {
+  return KERNEL_FILES.filter((name) => existsSync(`/proc/${name}`)).flatMap((name) => [
+    '--ro-bind',
+    `/proc/${name}`,
+    `${target}/${name}`,
+  ]);
 }

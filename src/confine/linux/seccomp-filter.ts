@@ -11,6 +11,7 @@ const JUMP_EQUAL = 0x15;
 const JUMP_GREATER_EQUAL = 0x35;
 const JUMP_ANY_BIT = 0x45;
 const JUMP = 0x05;
+const AND = 0x54;
 const RETURN = 0x06;
 const ALLOW = 0x7fff_0000;
 const KILL_PROCESS = 0x8000_0000;
@@ -27,6 +28,10 @@ const argument = (index: number): number => 16 + 8 * index;
 const X32_BIT = 0x4000_0000;
 
 const AF_UNIX = 1;
+/** The kind of a socket without its flags. */
+const SOCKET_KIND = 0xf;
+const SOCK_STREAM = 1;
+const SOCK_SEQPACKET = 5;
 const AF_INET = 2;
 const AF_INET6 = 10;
 
@@ -146,7 +151,14 @@ export function buildSeccompFilter(architecture: Architecture, options: SeccompO
       0,
       allowOnly([AF_INET, AF_INET6, ...(options.unixSockets ? [AF_UNIX] : [])]),
     ),
-    ...whenCalled(numbers.socketpair, 0, allowOnly([AF_UNIX])),
+    // A datagram socket of a pair can be connected to any other by name; these two kinds cannot.
+    ...whenCalled(numbers.socketpair, 0, [
+      { code: JUMP_EQUAL, value: AF_UNIX, yes: 1 },
+      refuse,
+      load(argument(1)),
+      { code: AND, value: SOCKET_KIND },
+      ...allowOnly([SOCK_STREAM, SOCK_SEQPACKET]),
+    ]),
     ...whenCalled(numbers.personality, 0, allowOnly(PERSONALITIES)),
     ...whenCalled(numbers.ioctl, 1, allowAllBut([TIOCSTI, TIOCLINUX, TIOCSETD])),
     give(ALLOW),

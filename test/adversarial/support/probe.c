@@ -117,9 +117,12 @@ static int attempt(char *what) {
   else if (!strcmp(what, "mknod")) say("mknod", mknod(value, S_IFCHR | 0600, 0x103));
   else if (!strcmp(what, "write")) { int fd = open(value, O_WRONLY | O_CREAT | O_APPEND, 0600); if (fd >= 0 && write(fd, "x", 1) != 1) fd = -1; say("write", fd); }
   else if (!strcmp(what, "read")) { char b[64] = {0}; int fd = open(value, O_RDONLY); long n = fd < 0 ? -1 : read(fd, b, sizeof b - 1); say("read", n); if (n > 0) printf("content=%s\n", b); }
+  else if (!strcmp(what, "writable")) say("writable", access(value, W_OK));
+  else if (!strcmp(what, "dgram_pair")) { int p[2]; say("dgram_pair", socketpair(AF_UNIX, SOCK_DGRAM, 0, p)); }
   else if (!strcmp(what, "stat")) { struct stat b; say("stat", stat(value, &b)); }
   else if (!strcmp(what, "link")) { char b[128] = {0}; long n = readlink(value, b, sizeof b - 1); if (n < 0) say("link", n); else printf("link=%s\n", b); }
   else if (!strcmp(what, "cwd")) { char b[4096]; printf("cwd=%s\n", getcwd(b, sizeof b) ? b : "none"); }
+  else if (!strcmp(what, "ro")) { struct statvfs b; if (statvfs(value, &b)) say("ro", -1); else printf("ro=%s\n", b.f_flag & ST_RDONLY ? "yes" : "no"); }
   else if (!strcmp(what, "tmpsize")) { struct statvfs b; if (statvfs(value, &b)) say("tmpsize", -1); else printf("tmpsize=%lu\n", (unsigned long)b.f_blocks); }
   else if (!strcmp(what, "status")) {
     char line[256];

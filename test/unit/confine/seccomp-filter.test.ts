@@ -27,6 +27,7 @@ function judge(filter: Buffer, call: Call & { readonly arch: number }): string {
     else if (code === 0x35) at += jump(accumulator >= value);
     else if (code === 0x45) at += jump((accumulator & value) !== 0);
     else if (code === 0x05) at += value;
+    else if (code === 0x54) accumulator &= value;
     else if (code === 0x06) return verdict(value);
     else throw new Error(`unknown instruction ${code}`);
   }
@@ -89,8 +90,12 @@ function expectations(
     ...[16n, 17n, 40n, 38n, 31n, 15n, 44n].map((family) =>
       call(`socket family ${family}`, 'errno 1', numbers.socket, family),
     ),
-    call('socketpair unix', 'allow', numbers.socketpair, 1n),
-    call('socketpair inet', 'errno 1', numbers.socketpair, 2n),
+    call('socketpair stream', 'allow', numbers.socketpair, 1n, 1n),
+    call('socketpair stream, flags', 'allow', numbers.socketpair, 1n, 0x8_0801n),
+    call('socketpair seqpacket', 'allow', numbers.socketpair, 1n, 5n),
+    call('socketpair datagram', 'errno 1', numbers.socketpair, 1n, 2n),
+    call('socketpair raw', 'errno 1', numbers.socketpair, 1n, 0x8_0003n),
+    call('socketpair inet', 'errno 1', numbers.socketpair, 2n, 1n),
     call('personality, asked', 'allow', numbers.personality, 0xffff_ffffn),
     call('personality, plain', 'allow', numbers.personality, 0n),
     call('personality, no randomisation', 'allow', numbers.personality, 0x4_0000n),
