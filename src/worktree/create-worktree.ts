@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Git, refused } from './git.ts';
 import { listFilters, type WorktreeSource } from './inspect-source.ts';
@@ -6,7 +6,7 @@ import { listFilters, type WorktreeSource } from './inspect-source.ts';
 /** Commits that a refusal lists. */
 const MAX_COMMITS = 10;
 /** Of registering a worktree, while others come and go. */
-const MAX_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 5;
 
 /** A worktree by its place and what it was taken from. */
 export interface PlannedWorktree extends WorktreeSource {
@@ -71,7 +71,7 @@ async function addWorktree(
     );
     if (added.ok) return;
     // Whoever removed the last other worktree meanwhile has removed the directory as well.
-    if (attempt === MAX_ATTEMPTS || existsSync(administration)) {
+    if (attempt === MAX_ATTEMPTS) {
       throw refused(`"git worktree add" failed in ${topLevel}; look at "git fsck"`);
     }
   }

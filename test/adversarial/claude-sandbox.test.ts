@@ -153,7 +153,15 @@ test('N42 every argument of its sandbox is needed: without any one of them somet
     ...['sys', 'sysrq-trigger', 'mtrr', 'pressure', 'acpi', 'scsi', 'fs', 'driver'].map(
       (name) => `ro:/proc/${name}`,
     ),
-    ...['status:CapBnd', 'status:CapEff', 'cwd', 'tmpsize:/tmp', `unix:${inside.modelSocket}`],
+    ...[
+      'status:CapBnd',
+      'status:CapEff',
+      'cwd',
+      'tmpsize:/tmp',
+      'tmpsize:/dev/shm',
+      'ro:/dev',
+      `unix:${inside.modelSocket}`,
+    ],
   ];
   const hosts = ['user', 'pid', 'net', 'ipc', 'uts', 'cgroup'].map((name) =>
     readlinkSync(`/proc/self/ns/${name}`),

@@ -244,6 +244,38 @@ test('N46 what a user opens never opens the state of Reins, for commands or for 
   opened.dispose();
 });
 
+test('T11 a protected name in a place that is not UTF-8 is hidden with its directory, or refused', async () => {
+  const odd = Buffer.concat([
+    Buffer.from(join(lab.project, 'sub')),
+    Buffer.from('/caf\xe9', 'latin1'),
+  ]);
+  mkdirSync(odd, { recursive: true });
+  writeFileSync(Buffer.concat([odd, Buffer.from('/.env')]), CANARY);
+  expect(await lab.bare(['sh', '-c', 'cat */*/.env'])).toContain(CANARY);
+  const { text } = await lab.run(['sh', '-c', 'cat */*/.env; cat a.txt']);
+  expect(text).not.toContain(CANARY);
+  expect(text).toContain('ordinary');
+  writeFileSync(
+    Buffer.concat([Buffer.from(`${lab.project}/`), Buffer.from('k\xe9y.pem', 'latin1')]),
+    CANARY,
+  );
+  await expect(lab.run(['sh', '-c', 'cat *.pem'])).rejects.toThrow(/not UTF-8/);
+});
+
+test('N12 a home directory that is named through a link hides the same, and commands run', async () => {
+  put(join(lab.home, '.ssh/id_test'));
+  put(join(lab.home, 'other/.env'));
+  symlinkSync(lab.home, join(lab.root, 'link'));
+  const linked = await createLab({ home: join(lab.root, 'link'), project: lab.project });
+  const script =
+    'cat a.txt; cat "$HOME/.ssh/id_test" "$HOME/other/.env" ../.ssh/id_test ../other/.env';
+  const { text } = await linked.run(['sh', '-c', script]);
+  expect(text).toContain('ordinary');
+  expect(text).not.toContain(CANARY);
+  expect(text).not.toContain('bwrap:');
+  linked.dispose();
+});
+
 describe('T4 where a command runs', () => {
   const cwdOf = (cwd: string) => lab.run(['pwd'], { cwd });
 

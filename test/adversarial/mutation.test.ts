@@ -107,7 +107,7 @@ async function observe(): Promise<string> {
     for name in user pid net ipc uts cgroup mnt; do
       [ "$(readlink /proc/self/ns/$name)" = "$(eval echo \\$HOST_$name)" ] && echo "shares $name"
     done
-    pwd; id -u; ls -A /tmp /var/tmp /run /run/reins; ls /etc/shadow; grep ' /proc/' /proc/self/mountinfo | cut -d' ' -f5,6; ls /dev | tr "\\n" " "; stat -f -c "%T %b" /tmp /var/tmp /run
+    pwd; id -u; ls -A /tmp /var/tmp /run /run/reins; ls /etc/shadow; grep ' /proc/' /proc/self/mountinfo | cut -d' ' -f5,6; ls /dev | tr "\\n" " "; stat -f -c "%T %b" /tmp /var/tmp /run /dev/shm; touch /dev/x
     cat "$HOME/.ssh/id" .env /run/reins/gitconfig
     cat /proc/sys/user/max_user_namespaces; grep -E "CapEff|CapBnd|Seccomp:" /proc/self/status
     [ "$(ls -d /proc/[0-9]* | wc -l)" -lt 20 ] && echo few; cat /proc/$$/comm

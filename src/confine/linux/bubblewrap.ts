@@ -74,6 +74,9 @@ export function toBubblewrapCommand(tools: LinuxTools, sandbox: Sandbox): Comman
   };
 }
 
+/** Shared memory that the programs of one sandbox may have. */
+const MAX_SHARED_BYTES = 1024 * 1024 * 1024;
+
 /** Files of the kernel outside of any process: uid 0 may write to some of them without any capability. */
 const KERNEL_FILES = ['sys', 'sysrq-trigger', 'mtrr', 'pressure', 'acpi', 'scsi', 'fs', 'driver'];
 
@@ -95,11 +98,7 @@ function toMountOptions(tools: LinuxTools, mounts: readonly Mount[]): string[] {
       case 'writable':
         return ['--bind', mount.source, mount.target];
       case 'empty':
-        return [
-          ...(isAtLeast(tools.bwrapVersion, [0, 8, 0]) ? ['--size', String(mount.maxBytes)] : []),
-          '--tmpfs',
-          mount.target,
-        ];
+        return [...sized(tools, mount.maxBytes), '--tmpfs', mount.target];
       case 'link':
         return ['--symlink', mount.source, mount.target];
       case 'text':
@@ -108,7 +107,11 @@ function toMountOptions(tools: LinuxTools, mounts: readonly Mount[]): string[] {
       case 'proc':
         return ['--proc', mount.target, ...closeKernelFiles(mount.target)];
       case 'devices':
-        return ['--dev', mount.target];
+        return [
+          ...['--dev', mount.target],
+          ...sized(tools, MAX_SHARED_BYTES),
+          ...['--tmpfs', `${mount.target}/shm`, '--remount-ro', mount.target],
+        ];
       case 'seal':
         return ['--remount-ro', mount.target];
       default:
@@ -124,4 +127,8 @@ function closeKernelFiles(target: string): string[] {
     `/proc/${name}`,
     `${target}/${name}`,
   ]);
+}
+
+function sized(tools: LinuxTools, maxBytes: number): string[] {
+  return isAtLeast(tools.bwrapVersion, [0, 8, 0]) ? ['--size', String(maxBytes)] : [];
 }

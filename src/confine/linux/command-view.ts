@@ -4,6 +4,8 @@ import { PRIVATE_DIRECTORIES } from '../command-request.ts';
 /** What the planning has to know of the file system. */
 export interface FileSystemFacts {
   kindOf(path: string): 'directory' | 'other' | 'missing';
+  /** Whether a directory above `path` is named through a symbolic link. */
+  leadsThroughLink(path: string): boolean;
   /** Whether the user could read what is at `path`, or put something there. */
   isReachable(path: string): boolean;
   /** Mount points of this computer. */
@@ -51,7 +53,9 @@ export function planCommandView(request: ViewRequest, facts: FileSystemFacts): C
   const isShown = (path: string): boolean =>
     [...roots].some((root) => isInside(path, root)) ||
     ![...PRIVATE_DIRECTORIES, ...PSEUDO].some((directory) => isInside(path, directory));
-  const hidden = outermost(request.hidden).filter(isShown);
+  // A path through a symbolic link is not a place of its own: what it leads to is listed by its real name.
+  const direct = request.hidden.filter((path) => !facts.leadsThroughLink(path));
+  const hidden = outermost(direct).filter(isShown);
   const hiddenInRoot = hidden.filter((path) => dirname(path) === '/');
   const inDirectories = hidden.filter((path) => dirname(path) !== '/');
 

@@ -1,11 +1,13 @@
 import { accessSync, constants, lstatSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { realName } from '../real-name.ts';
 import type { FileSystemFacts } from './command-view.ts';
 
 /** Looks at the file system as it is now. */
 export function readFileSystemFacts(): FileSystemFacts {
   return {
     mountPoints: readMountPoints(),
+    leadsThroughLink: (path) => realName(dirname(path)) !== dirname(path),
     kindOf(path) {
       const stat = lstatSafely(path);
       if (stat === undefined) return 'missing';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Confinement } from '../../confine/confinement.ts';
 import { findSystemProgram } from '../../confine/find-system-program.ts';
 import type { PathProtection } from '../../confine/path-protection.ts';
+import { realName } from '../../confine/real-name.ts';
 import { makeNamedPipes } from '../../process/named-pipes.ts';
 import { findSecrets } from './find-hidden.ts';
 import { generateFiles } from './generated-files.ts';
@@ -54,9 +55,15 @@ const LEFT_OUT = [
 ];
 
 export function createCommandRuntime(
-  settings: CommandSettings,
+  given: CommandSettings,
   protection: PathProtection,
 ): CommandRuntime {
+  // By their real names: what is hidden and where it is shown have to be spelled alike.
+  const settings = {
+    ...given,
+    home: realName(given.home),
+    stageRoot: realName(given.stageRoot),
+  };
   // What an earlier runner was killed in the middle of.
   rmSync(settings.stageRoot, { recursive: true, force: true });
   mkdirSync(settings.stageRoot, { recursive: true, mode: 0o700 });

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { ReinsError } from '../../base/reins-error.ts';
@@ -6,6 +7,7 @@ import type { PathProtection } from '../../confine/path-protection.ts';
 import { inodeKey } from '../../confine/scan-protected-files.ts';
 import { streamRecords } from '../../process/stream-records.ts';
 import { runRipgrep } from '../ripgrep.ts';
+import { showPathBytes } from '../show-path.ts';
 
 /** Secrets by name that one directory may have; each is hidden by itself. */
 const MAX_SECRETS = 5_000;
@@ -22,13 +24,33 @@ export async function findSecrets(
   leaveOut: readonly string[] = [],
 ): Promise<string[]> {
   const found: string[] = [];
+  let unnamed: Buffer | undefined;
   const globs = [...protection.namePatterns, ...leaveOut.map((glob) => `!${glob}`)];
   const args = ['--files', '--null', ...globs.map((glob) => `--glob=${glob}`), '--', '.'];
   const end = await runRipgrep(args, directory, '\0', (record) => {
-    const path = join(directory, record.toString('utf8'));
-    if (protection.reasonFor(path) !== undefined) found.push(path);
-    return found.length <= MAX_SECRETS;
+    if (!isUtf8(record)) {
+      const parent = nameableParent(directory, record);
+      if (parent === undefined) unnamed = record;
+      else found.push(parent);
+    } else {
+      const path = join(directory, record.toString('utf8'));
+      if (protection.reasonFor(path) !== undefined) found.push(path);
+    }
+    return found.length <= MAX_SECRETS && unnamed === undefined;
   });
+  if (unnamed !== undefined) {
+    throw new ReinsError(
+      'command_refused',
+      `${directory} holds a protected file under a name that is not UTF-8 (${showPathBytes(unnamed)}), which cannot be hidden from a command; rename it.`,
+    );
+  }
+  // ripgrep ends with 0, with 1 for nothing found, or with 2 for something it could not read; else it was cut short.
+  if (end.ended === 'exit' && end.exitCode === null) {
+    throw new ReinsError(
+      'command_refused',
+      `The search of ${directory} for protected files broke off; run the command again.`,
+    );
+  }
   if (found.length > MAX_SECRETS || end.ended === 'timeout') {
     throw new ReinsError(
       'command_refused',
@@ -37,6 +59,27 @@ export async function findSecrets(
   }
   return found;
 }
+
+/** What can be hidden of a path that is not UTF-8: the first directory whose own name can be told, with all in it. */
+function nameableParent(directory: string, record: Buffer): string | undefined {
+  const parts = splitPath(record);
+  const odd = parts.findIndex((part) => !isUtf8(part));
+  const told = parts.slice(0, odd).map((part) => part.toString('utf8'));
+  const parent = join(directory, ...told);
+  return parent === directory ? undefined : parent;
+}
+
+function splitPath(path: Buffer): Buffer[] {
+  const parts: Buffer[] = [];
+  let start = 0;
+  for (let end = path.indexOf(47); end >= 0; end = path.indexOf(47, start)) {
+    parts.push(path.subarray(start, end));
+    start = end + 1;
+  }
+  return [...parts, path.subarray(start)].filter((part) => part.length > 0 && !part.equals(DOT));
+}
+
+const DOT = Buffer.from('.');
 
 /** Further names, in these directories, of protected files that have several. */
 export async function findHardLinks(

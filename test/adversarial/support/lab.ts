@@ -47,6 +47,9 @@ export interface RunOptions {
 
 export interface LabOptions {
   readonly settings?: ProtectionSettings;
+  /** Another home directory and project than the lab's own. */
+  readonly home?: string;
+  readonly project?: string;
   /** A Linux that has less than this one. */
   readonly features?: LinuxFeatures;
   /** Wraps the confinement, for what happens when it is weaker. */
@@ -56,8 +59,8 @@ export interface LabOptions {
 export async function createLab(options: LabOptions = {}): Promise<Lab> {
   mkdirSync(LABS, { recursive: true });
   const root = realpathSync(mkdtempSync(join(LABS, 'lab-')));
-  const home = join(root, 'home');
-  const project = join(home, 'project');
+  const home = options.home ?? join(root, 'home');
+  const project = options.project ?? join(home, 'project');
   const state = join(home, '.local/state/reins');
   const outside = join(root, 'outside');
   for (const directory of [project, state, outside]) mkdirSync(directory, { recursive: true });

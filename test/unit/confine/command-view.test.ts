@@ -13,6 +13,7 @@ function facts(mountPoints: readonly string[], missing: readonly string[] = []):
     mountPoints,
     kindOf: (path) => (missing.includes(path) ? 'missing' : 'directory'),
     isReachable: () => true,
+    leadsThroughLink: () => false,
   };
 }
 
