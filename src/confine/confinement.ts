@@ -8,8 +8,8 @@ export type WriteMode = 'throw_away' | 'read_only';
 
 export interface ConfinedRun extends ConfinedCommand {
   readonly writes: WriteMode;
-  /** How many processes the run has right now; undefined when that cannot be told. */
-  countProcesses(program: number): number | undefined;
+  /** How many processes the run has right now, by the pid of the child; undefined when that cannot be told. */
+  countProcesses(child: number): number | undefined;
 }
 
 /** A program and the directories that it may see. Later directories lie on top of earlier ones. */

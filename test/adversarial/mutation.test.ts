@@ -3,7 +3,6 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Confinement } from '../../src/confine/confinement.ts';
-import { boundsProcesses } from '../../src/confine/linux/throw-away.ts';
 import type { Command } from '../../src/process/spawn-owned.ts';
 import { killAll } from '../support/test-home.ts';
 import { findProcesses } from './support/find-processes.ts';
@@ -40,8 +39,8 @@ const VALUES: Readonly<Record<string, number>> = {
 
 /** As root, the user inside is root whether it is said or not. */
 const IDLE_AS_ROOT = ['--uid', '--gid'];
-/** Behind the system call filter, and behind a process namespace further out; each has a test of its own. */
-const BEHIND_OTHERS = ['--disable-userns', ...(boundsProcesses() ? ['--die-with-parent'] : [])];
+/** Behind the system call filter, and behind the keeper around; each has a test of its own. */
+const BEHIND_OTHERS = ['--disable-userns', '--die-with-parent'];
 
 type Mutate = (options: string[][]) => string[][];
 let mutate: Mutate = (options) => options;

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { CommandRequest } from '../command-request.ts';
 import { MAX_PROCESSES, PRIVATE_DIRECTORIES } from '../command-request.ts';
@@ -18,7 +18,7 @@ import {
   MAX_WRITTEN_BYTES,
   mergedPath,
   type OverlayTools,
-  withOverlays,
+  withKeeper,
   writeOverlayStage,
 } from './throw-away.ts';
 import { requireWhiteout, tryOverlays } from './try-overlays.ts';
@@ -37,7 +37,8 @@ export async function createLinuxConfinement(
 ): Promise<Confinement> {
   const tools = await findLinuxTools();
   await requireSandbox(tools);
-  const overlayTools = features.overlays ? findOverlayTools() : undefined;
+  const keeperTools = findOverlayTools();
+  const overlayTools = features.overlays ? keeperTools : undefined;
   // By the directories that are shown changed: some file systems take no overlay.
   const trials = new Map<string, Promise<boolean>>();
   return {
@@ -79,7 +80,7 @@ export async function createLinuxConfinement(
         else
           return confineWithOverlays(tools, overlayTools, request, view, features.boundsProcesses);
       }
-      return confineReadOnly(tools, request, view);
+      return confineReadOnly(tools, keeperTools, request, view, features.boundsProcesses);
     },
   };
 }
@@ -126,28 +127,29 @@ async function confineWithOverlays(
   );
   const command = toBubblewrapCommand(tools, toSandbox(request, view, [...overlays, ...passed]));
   return {
-    command: withOverlays(
-      command,
-      tools,
-      overlayTools,
-      request.stage,
-      view.directories.length,
-      bounded,
-    ),
+    command: withKeeper(command, tools, overlayTools, bounded, {
+      stage: request.stage,
+      count: view.directories.length,
+    }),
     writes: 'throw_away',
     findProgram: readSandboxReport,
-    // Where the kernel bounds them, the run is in a further process namespace, and its pids are not ours.
-    countProcesses: bounded ? () => undefined : countProcesses,
+    countProcesses,
   };
 }
 
 function confineReadOnly(
   tools: LinuxTools,
+  overlayTools: OverlayTools | undefined,
   request: CommandRequest,
   view: CommandView,
+  bounded: boolean,
 ): ConfinedRun {
+  const command = toBubblewrapCommand(tools, toSandbox(request, view, toReadOnlyMounts(view)));
   return {
-    command: toBubblewrapCommand(tools, toSandbox(request, view, toReadOnlyMounts(view))),
+    command:
+      overlayTools === undefined
+        ? command
+        : withKeeper(command, tools, overlayTools, bounded, undefined),
     writes: 'read_only',
     findProgram: readSandboxReport,
     countProcesses,
@@ -187,10 +189,11 @@ function withinLimits(): string[] {
   return prlimit === undefined ? [] : [prlimit, '--core=0', `--nproc=${MAX_PROCESSES}`, '--'];
 }
 
-/** The processes of a sandbox, counted in the /proc that it has for itself. */
-function countProcesses(program: number): number | undefined {
+/** The processes of a run: its keeper's child has a /proc that shows them alone. */
+function countProcesses(keeper: number): number | undefined {
   try {
-    return readdirSync(`/proc/${program}/root/proc`).filter((name) => /^\d+$/.test(name)).length;
+    const [first] = readFileSync(`/proc/${keeper}/task/${keeper}/children`, 'latin1').split(' ');
+    return readdirSync(`/proc/${first}/root/proc`).filter((name) => /^\d+$/.test(name)).length;
   } catch {
     return undefined;
   }

@@ -31,7 +31,6 @@ export function findOverlayTools(): OverlayTools | undefined {
  * layers of one overlay must not lie inside each other, and the stage lies in the home directory.
  */
 const MOUNT_ALL = `
-set -eu
 mount=$1 cp=$2 stage=$3 count=$4 size=$5
 shift 5
 cd "$stage"
@@ -47,13 +46,14 @@ unset PWD OLDPWD
 
 /**
  * As the first process of a namespace the script stays, since everything ends with it, and so does the reader beside
- * it, which notices the end of whoever started the run. The descriptor is one digit, which is what every shell takes.
+ * it, which notices the end of whoever started the run, also while the run is still being set up. The descriptor is
+ * one digit, which is what every shell takes.
  */
-function toSetup(lifeline: number | undefined): string {
-  if (lifeline === undefined) return `${MOUNT_ALL}exec "$@"\n`;
-  return `echo ${MAX_PROCESSES} >/proc/sys/kernel/pid_max
-${MOUNT_ALL}
+function toSetup(lifeline: number, bounded: boolean, mounts: boolean): string {
+  return `set -eu
 { read -r end <&${lifeline} || :; kill -KILL -1; } &
+${bounded ? `echo ${MAX_PROCESSES} >/proc/sys/kernel/pid_max` : ''}
+${mounts ? MOUNT_ALL : ''}
 status=0
 "$@" ${lifeline}<&- || status=$?
 exit "$status"
@@ -135,39 +135,40 @@ export function boundsProcesses(): boolean {
   return isAtLeast(version, PROCESS_LIMIT_KERNEL);
 }
 
+/** The overlays that a run is to have. */
+export interface StagedOverlays {
+  readonly stage: string;
+  readonly count: number;
+}
+
 /**
- * Puts the mounting of a stage's overlays in front of the command that starts the sandbox. `bounded` gives the run a
- * process namespace with a limit around it, where `boundsProcesses`.
+ * Puts a keeper in front of the command that starts the sandbox: a process namespace that ends with whoever started
+ * it, with a limit on processes where the kernel has one (`bounded`), and with overlays mounted where there are some.
  */
-export function withOverlays(
+export function withKeeper(
   command: Command,
   linux: LinuxTools,
   tools: OverlayTools,
-  stage: string,
-  count: number,
   bounded: boolean,
+  overlays: StagedOverlays | undefined,
 ): Command {
+  const lifeline = FIRST_INPUT_FD + (command.inputs ?? []).length;
+  const mounting =
+    overlays === undefined
+      ? []
+      : [
+          ...[tools.mount, tools.cp, overlays.stage],
+          ...[String(overlays.count), String(MAX_WRITTEN_BYTES)],
+        ];
   return {
     ...command,
-    ...(bounded ? { lifeline: true } : {}),
+    lifeline: true,
     file: tools.unshare,
     args: [
-      '--user',
-      '--map-root-user',
-      '--mount',
-      '--propagation',
-      'slave',
-      ...(bounded ? ['--pid', '--fork', '--kill-child', '--mount-proc'] : []),
-      '--',
-      linux.sh,
-      '-c',
-      toSetup(bounded ? FIRST_INPUT_FD + (command.inputs ?? []).length : undefined),
-      'reins-setup',
-      tools.mount,
-      tools.cp,
-      stage,
-      String(count),
-      String(MAX_WRITTEN_BYTES),
+      ...['--user', '--map-root-user', '--mount', '--propagation', 'slave'],
+      ...['--pid', '--fork', '--kill-child', '--mount-proc', '--'],
+      ...[linux.sh, '-c', toSetup(lifeline, bounded, overlays !== undefined), 'reins-setup'],
+      ...mounting,
       command.file,
       ...command.args,
     ],

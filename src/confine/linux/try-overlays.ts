@@ -6,7 +6,7 @@ import { findSystemProgram } from '../find-system-program.ts';
 import { unavailable } from '../unavailable.ts';
 import type { CommandView } from './command-view.ts';
 import type { LinuxTools } from './linux-tools.ts';
-import { mergedPath, type OverlayTools, withOverlays, writeOverlayStage } from './throw-away.ts';
+import { mergedPath, type OverlayTools, withKeeper, writeOverlayStage } from './throw-away.ts';
 
 /** Mounting takes milliseconds; what takes this long does not work. */
 const TRIAL_MS = 10_000;
@@ -36,7 +36,10 @@ export async function tryOverlays(
       env: {},
     };
     const result = await runBounded(
-      withOverlays(command, tools, overlayTools, stage, view.directories.length, bounded),
+      withKeeper(command, tools, overlayTools, bounded, {
+        stage,
+        count: view.directories.length,
+      }),
       { timeoutMs: TRIAL_MS },
     );
     return result.exitCode === 0;

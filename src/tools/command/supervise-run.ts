@@ -36,7 +36,8 @@ export async function superviseRun(
       void program.then((pid) => {
         if (pid === undefined || child.exitCode !== null) return;
         look = setInterval(() => {
-          if ((run.countProcesses(pid) ?? 0) > MAX_PROCESSES) stop('command_too_many_processes');
+          if ((run.countProcesses(child.pid ?? 0) ?? 0) > MAX_PROCESSES)
+            stop('command_too_many_processes');
           if (context.protection.closedPlaces().some((path) => !isKnown(path))) {
             stop('protected_path');
           }
