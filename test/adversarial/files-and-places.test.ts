@@ -276,6 +276,13 @@ test('N12 a home directory that is named through a link hides the same, and comm
   linked.dispose();
 });
 
+test('T14 a protected name that is a symbolic link is hidden, and so is what it leads to', async () => {
+  const target = put(join(lab.home, 'dotfiles/prod-settings'));
+  symlinkSync(target, join(lab.project, '.env'));
+  await expectHidden(join(lab.project, '.env'));
+  await expectHidden(target);
+});
+
 describe('T4 where a command runs', () => {
   const cwdOf = (cwd: string) => lab.run(['pwd'], { cwd });
 

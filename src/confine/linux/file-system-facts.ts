@@ -5,9 +5,15 @@ import type { FileSystemFacts } from './command-view.ts';
 
 /** Looks at the file system as it is now. */
 export function readFileSystemFacts(): FileSystemFacts {
+  const linked = new Map<string, boolean>();
   return {
     mountPoints: readMountPoints(),
-    leadsThroughLink: (path) => realName(dirname(path)) !== dirname(path),
+    leadsThroughLink(path) {
+      const parent = dirname(path);
+      const known = linked.get(parent) ?? realName(parent) !== parent;
+      linked.set(parent, known);
+      return known;
+    },
     kindOf(path) {
       const stat = lstatSafely(path);
       if (stat === undefined) return 'missing';

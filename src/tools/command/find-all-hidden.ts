@@ -1,6 +1,6 @@
 import type { ToolContext } from '../tool.ts';
 import type { CommandRuntime } from './command-runtime.ts';
-import { findHardLinks, findSecrets } from './find-hidden.ts';
+import { findHardLinks, findLinkedSecrets, findSecrets } from './find-hidden.ts';
 
 /** Everything that the command is not to see, and what of it lies where it works. */
 export async function findAllHidden(
@@ -17,6 +17,7 @@ export async function findAllHidden(
   const [home, ...near] = await Promise.all([
     runtime.findHomeSecrets(),
     ...directories.map((path) => findSecrets(path, protection)),
+    ...directories.map((path) => findLinkedSecrets(path, protection)),
   ]);
   const links = await findHardLinks([...directories, runtime.home], protection);
   return {

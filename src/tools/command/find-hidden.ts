@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ReinsError } from '../../base/reins-error.ts';
 import { findSystemProgram } from '../../confine/find-system-program.ts';
 import type { PathProtection } from '../../confine/path-protection.ts';
+import { realName } from '../../confine/real-name.ts';
 import { inodeKey } from '../../confine/scan-protected-files.ts';
 import { streamRecords } from '../../process/stream-records.ts';
 import { runRipgrep } from '../ripgrep.ts';
@@ -57,6 +58,36 @@ export async function findSecrets(
       `${directory} has ${found.length > MAX_SECRETS ? `more than ${MAX_SECRETS} files that are protected by their name` : 'too many files to look for protected ones in 20 s'}; run the command in a smaller directory.`,
     );
   }
+  return found;
+}
+
+/** Symbolic links that are closed by their name, and what they lead to: ripgrep lists files alone. */
+export async function findLinkedSecrets(
+  directory: string,
+  protection: PathProtection,
+): Promise<string[]> {
+  const find = findSystemProgram('find');
+  if (find === undefined) return [];
+  const names = protection.namePatterns.flatMap((pattern, index) => [
+    ...(index === 0 ? [] : ['-o']),
+    '-name',
+    pattern,
+  ]);
+  const found: string[] = [];
+  await streamRecords(
+    {
+      file: find,
+      args: [directory, '-xdev', '-type', 'l', '(', ...names, ')', '-print0'],
+      cwd: '/',
+      env: {},
+    },
+    { separator: 0, timeoutMs: LINK_SEARCH_MS, maxRecordBytes: MAX_PATH_BYTES },
+    (record) => {
+      const path = record.toString('utf8');
+      if (protection.reasonFor(path) !== undefined) found.push(path, realName(path));
+      return found.length < MAX_SECRETS;
+    },
+  );
   return found;
 }
 
