@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs';
 import { basename, resolve } from 'node:path';
+import { isInside } from '../base/is-inside.ts';
 import { matchesName } from './match-name.ts';
 import { HARMLESS_NAMES, PROTECTED_PATHS, WRITE_PROTECTED_PATHS } from './protected-path-table.ts';
 import { namesOf } from './real-name.ts';
@@ -72,10 +73,7 @@ export function createPathProtection(
     pattern: expand(entry.pattern),
   })).filter((entry) => !opened.includes(entry.pattern));
 
-  const isIn = (path: string, root: string): boolean => {
-    const [folded, foldedRoot] = [fold(path), fold(root)];
-    return folded === foldedRoot || folded.startsWith(`${foldedRoot}/`);
-  };
+  const isIn = (path: string, root: string): boolean => isInside(fold(path), fold(root));
   const isOpened = (path: string): boolean => opened.some((root) => isIn(path, root));
   const trees = remember(PLACE_CACHE_MS, () =>
     places.flatMap(({ path, reason }) => namesOf(path).map((name) => ({ path: name, reason }))),
@@ -109,7 +107,7 @@ export function createPathProtection(
     closedPlaces() {
       const open = trees().filter(({ path, reason }) => reason === OWN_STATE || !isOpened(path));
       const all = [...open.map(({ path }) => path), ...files().found.map(({ path }) => path)];
-      return [...new Set(all.map((path) => resolve(path)))];
+      return [...new Set(all)];
     },
     refresh() {
       trees.forget();

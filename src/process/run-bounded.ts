@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { withinTime } from '../base/within-time.ts';
 import { killGroup } from './end-group.ts';
 import { openBothEnds } from './named-pipes.ts';
 import { type Command, childEnd, feedInputs, furtherPipes } from './spawn-owned.ts';
@@ -123,13 +124,4 @@ function capture(stream: Readable | null): {
       totalBytes,
     }),
   };
-}
-
-async function withinTime(work: Promise<unknown>, timeoutMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs);
-  });
-  await Promise.race([work, timeout]);
-  clearTimeout(timer);
 }

@@ -5,12 +5,9 @@ import type { Confinement } from '../confine/confinement.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
 import { type SessionRecord, setSessionNote } from '../ledger/sessions.ts';
-import {
-  createWorktree,
-  type PlannedWorktree,
-  requireBinding,
-} from '../worktree/create-worktree.ts';
+import { createWorktree, requireBinding } from '../worktree/create-worktree.ts';
 import { createGit } from '../worktree/git.ts';
+import { toPlannedWorktree } from './to-planned-worktree.ts';
 
 /**
  * Sees to it that the session works where it was created for: makes its worktree the first time, and checks every
@@ -28,13 +25,7 @@ export async function prepareWorkspace(
     requireDirectory(session.workingDirectory);
     return;
   }
-  const planned: PlannedWorktree = {
-    topLevel: worktree.source,
-    commonDirectory: worktree.common_directory,
-    head: worktree.head,
-    branch: worktree.branch,
-    path: worktree.path,
-  };
+  const planned = toPlannedWorktree(worktree);
   if (worktree.state === 'removed') {
     throw unavailable('its worktree was removed with "reins worktrees remove"');
   }

@@ -4,6 +4,7 @@ import { isToolUseId, type SessionId } from '../base/ids.ts';
 import { ReinsError, type ToolErrorCode } from '../base/reins-error.ts';
 import { sha256 } from '../base/sha256.ts';
 import { truncateText } from '../base/truncate-text.ts';
+import { withinTime } from '../base/within-time.ts';
 import { type ActionRecord, findActionByToolUse, type Receipt } from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
@@ -77,14 +78,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
     stop: () => stopping.abort(),
 
-    async drain(timeoutMs) {
-      let timer: NodeJS.Timeout | undefined;
-      const timeout = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, timeoutMs);
-      });
-      await Promise.race([Promise.allSettled([...underWay.values()]), timeout]);
-      clearTimeout(timer);
-    },
+    drain: (timeoutMs) => withinTime(Promise.allSettled([...underWay.values()]), timeoutMs),
   };
 }
 

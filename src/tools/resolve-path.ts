@@ -1,5 +1,6 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join, normalize, resolve } from 'node:path';
+import { isInside } from '../base/is-inside.ts';
 import { ReinsError } from '../base/reins-error.ts';
 import { systemErrorCode } from '../base/system-error-code.ts';
 import type { ToolContext } from './tool.ts';
@@ -38,7 +39,7 @@ export async function resolvePath(named: string, context: ToolContext): Promise<
 
 /** Throws `virtual_filesystem`, `git_directory` or `protected_path` for a path that no tool may touch. */
 export function requireOpenPlace(path: string, context: ToolContext): void {
-  if (VIRTUAL_ROOTS.some((root) => path === root || path.startsWith(`${root}/`))) {
+  if (VIRTUAL_ROOTS.some((root) => isInside(path, root))) {
     throw new ReinsError(
       'virtual_filesystem',
       `${path} is in a virtual file system of the kernel, which is closed; only ordinary files can be used.`,

@@ -1,7 +1,6 @@
-import { realpath } from 'node:fs/promises';
 import * as z from 'zod';
 import { ReinsError } from '../base/reins-error.ts';
-import { toCommandEnvironment, toSearchPath } from './command/command-environment.ts';
+import { toCommandEnvironment } from './command/command-environment.ts';
 import type { CommandRuntime } from './command/command-runtime.ts';
 import { describeRun, MAX_COMMAND_SECONDS, notStarted } from './command/describe-run.ts';
 import { findAllHidden } from './command/find-all-hidden.ts';
@@ -51,13 +50,13 @@ export const runCommandTool = defineCommandTool({
     refuseCommand(input.argv);
     const cwd = await resolveDirectory(input.cwd ?? '.', context);
     const sources = {
-      home: await realpath(runtime.home).catch(() => runtime.home),
+      home: runtime.home,
       searchPath: runtime.searchPath,
       sessionDirectory: context.workingDirectory,
       toolLocations: runtime.toolLocations,
     };
     const env = toCommandEnvironment(sources, input.env ?? {});
-    await requireProgram(input.argv[0] ?? '', cwd, toSearchPath(sources));
+    await requireProgram(input.argv[0] ?? '', cwd, env['PATH'] ?? '');
     const stage = runtime.nextStage();
     try {
       const [{ hidden, shown }, pipesMade] = await Promise.all([
@@ -68,7 +67,7 @@ export const runCommandTool = defineCommandTool({
         argv: input.argv,
         cwd,
         env,
-        home: sources.home,
+        home: runtime.home,
         sessionDirectory: context.workingDirectory,
         furtherDirectories: runtime.furtherDirectories,
         hidden,

@@ -14,6 +14,7 @@ import {
   type WorktreeRecord,
 } from '../../ledger/sessions.ts';
 import { identifyProcess, isAlive } from '../../process/process-identity.ts';
+import { toPlannedWorktree } from '../../runner/to-planned-worktree.ts';
 import { claimUndo } from '../../session/claim-undo.ts';
 import {
   listChanges,
@@ -78,7 +79,7 @@ export async function runRemoveWorktree(
     );
   }
   requireAtRest(database, session);
-  const planned = toPlanned(kept.worktree);
+  const planned = toPlannedWorktree(kept.worktree);
   if (options.discardChanges !== true && existsSync(planned.path)) {
     await requireNoChanges(planned, environment.userHome);
   }
@@ -121,16 +122,6 @@ async function requireNoChanges(planned: PlannedWorktree, userHome: string): Pro
 function toKept(session: SessionRecord): KeptWorktree[] {
   const { worktree } = session;
   return worktree === null || worktree.state === 'removed' ? [] : [{ session, worktree }];
-}
-
-function toPlanned(worktree: WorktreeRecord): PlannedWorktree {
-  return {
-    topLevel: worktree.source,
-    commonDirectory: worktree.common_directory,
-    head: worktree.head,
-    branch: worktree.branch,
-    path: worktree.path,
-  };
 }
 
 function toJson({ session, worktree }: KeptWorktree): object {

@@ -1,4 +1,5 @@
 import { dirname, relative } from 'node:path';
+import { isInside } from '../../base/is-inside.ts';
 import { PRIVATE_DIRECTORIES } from '../command-request.ts';
 
 /** What the planning has to know of the file system. */
@@ -116,10 +117,6 @@ function isCovered(
         (point) => point !== other && isInside(point, other) && isInside(root, point),
       ),
   );
-}
-
-export function isInside(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
 }
 
 function byDepth(a: string, b: string): number {

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { isInside } from '../../base/is-inside.ts';
 import { ReinsError } from '../../base/reins-error.ts';
 import { GENERATED_DIRECTORY } from '../../confine/command-request.ts';
 import { SYSTEM_DIRECTORIES } from '../../confine/find-system-program.ts';
@@ -79,11 +80,11 @@ export function toCommandEnvironment(
 }
 
 /** Absolute entries alone, none of them in the session's directory, and the system's own at the end. */
-export function toSearchPath(
+function toSearchPath(
   sources: Pick<EnvironmentSources, 'searchPath' | 'sessionDirectory'>,
 ): string {
   const inSession = (entry: string): boolean =>
-    sources.sessionDirectory !== '/' && `${entry}/`.startsWith(`${sources.sessionDirectory}/`);
+    sources.sessionDirectory !== '/' && isInside(entry, sources.sessionDirectory);
   const entries = sources.searchPath
     .split(delimiter)
     .filter((entry) => isAbsolute(entry) && !inSession(entry));

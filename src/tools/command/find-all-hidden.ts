@@ -1,3 +1,4 @@
+import { isInside } from '../../base/is-inside.ts';
 import type { ToolContext } from '../tool.ts';
 import type { CommandRuntime } from './command-runtime.ts';
 import { findHardLinks, findLinkedSecrets, findSecrets } from './find-hidden.ts';
@@ -12,7 +13,7 @@ export async function findAllHidden(
   protection.refresh();
   const own = [workingDirectory, cwd].filter((path) => path !== '/');
   const directories = [...new Set(own)].filter(
-    (path, _index, all) => !all.some((other) => path.startsWith(`${other}/`)),
+    (path, _index, all) => !all.some((other) => other !== path && isInside(path, other)),
   );
   const [home, ...near] = await Promise.all([
     runtime.findHomeSecrets(),
@@ -22,9 +23,6 @@ export async function findAllHidden(
   const links = await findHardLinks([...directories, runtime.home], protection);
   return {
     hidden: [...new Set([...protection.closedPlaces(), ...home, ...near.flat(), ...links])],
-    shown: [
-      ...near.flat(),
-      ...links.filter((path) => own.some((root) => path.startsWith(`${root}/`))),
-    ],
+    shown: [...near.flat(), ...links.filter((path) => own.some((root) => isInside(path, root)))],
   };
 }

@@ -68,26 +68,11 @@ export async function findLinkedSecrets(
 ): Promise<string[]> {
   const find = findSystemProgram('find');
   if (find === undefined) return [];
-  const names = protection.namePatterns.flatMap((pattern, index) => [
-    ...(index === 0 ? [] : ['-o']),
-    '-name',
-    pattern,
-  ]);
   const found: string[] = [];
-  await streamRecords(
-    {
-      file: find,
-      args: [directory, '-xdev', '-type', 'l', '(', ...names, ')', '-print0'],
-      cwd: '/',
-      env: {},
-    },
-    { separator: 0, timeoutMs: LINK_SEARCH_MS, maxRecordBytes: MAX_PATH_BYTES },
-    (record) => {
-      const path = record.toString('utf8');
-      if (protection.reasonFor(path) !== undefined) found.push(path, realName(path));
-      return found.length < MAX_SECRETS;
-    },
-  );
+  await runFind(find, directory, 'l', '-name', protection.namePatterns, (path) => {
+    if (protection.reasonFor(path) !== undefined) found.push(path, realName(path));
+    return found.length < MAX_SECRETS;
+  });
   return found;
 }
 
@@ -127,28 +112,36 @@ export async function findHardLinks(
     );
   }
   const keys = new Set(files.map(inodeKey));
-  const inodes = [...new Set(files.map(({ ino }) => ino))].flatMap((ino, index) => [
-    ...(index === 0 ? [] : ['-o']),
-    '-inum',
-    String(ino),
-  ]);
+  const inodes = [...new Set(files.map(({ ino }) => String(ino)))];
   const found: string[] = [];
   for (const directory of directories) {
-    await streamRecords(
-      {
-        file: find,
-        args: [directory, '-xdev', '-type', 'f', '(', ...inodes, ')', '-print0'],
-        cwd: '/',
-        env: {},
-      },
-      { separator: 0, timeoutMs: LINK_SEARCH_MS, maxRecordBytes: MAX_PATH_BYTES },
-      (record) => {
-        const path = record.toString('utf8');
-        const stat = lstatSync(path, { throwIfNoEntry: false });
-        if (stat !== undefined && keys.has(inodeKey(stat))) found.push(path);
-        return found.length < MAX_SECRETS;
-      },
-    );
+    await runFind(find, directory, 'f', '-inum', inodes, (path) => {
+      const stat = lstatSync(path, { throwIfNoEntry: false });
+      if (stat !== undefined && keys.has(inodeKey(stat))) found.push(path);
+      return found.length < MAX_SECRETS;
+    });
   }
   return found;
+}
+
+/** Hands over what is of this type (as `find -type` has it) and meets the test with any of the values. */
+async function runFind(
+  find: string,
+  directory: string,
+  type: 'f' | 'l',
+  test: string,
+  values: readonly string[],
+  onPath: (path: string) => boolean,
+): Promise<void> {
+  const tests = values.flatMap((value, index) => [...(index === 0 ? [] : ['-o']), test, value]);
+  await streamRecords(
+    {
+      file: find,
+      args: [directory, '-xdev', '-type', type, '(', ...tests, ')', '-print0'],
+      cwd: '/',
+      env: {},
+    },
+    { separator: 0, timeoutMs: LINK_SEARCH_MS, maxRecordBytes: MAX_PATH_BYTES },
+    (record) => onPath(record.toString('utf8')),
+  );
 }

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GENERATED_DIRECTORY } from '../../confine/command-request.ts';
 import { findSystemProgram } from '../../confine/find-system-program.ts';
-import { runCommand } from '../../process/run-command.ts';
+import { readGitConfig } from '../../process/read-git-config.ts';
 
-const GIT_TIMEOUT_MS = 5_000;
 const MAX_BYTES = 64 * 1024;
 
 /** Settings of npm that name no secret, run nothing, and change how a project builds. */
@@ -49,27 +48,9 @@ async function generateGitConfig(home: string): Promise<string> {
 
 async function readIdentity(file: string): Promise<Record<string, string>> {
   const git = findSystemProgram('git');
-  if (git === undefined || readText(file) === '') return {};
-  const { stdout } = await runCommand(
-    {
-      file: git,
-      args: [
-        'config',
-        '--file',
-        file,
-        '--no-includes',
-        '-z',
-        '--get-regexp',
-        '^user\\.(name|email)$',
-      ],
-      cwd: '/',
-      env: { HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1' },
-    },
-    { timeoutMs: GIT_TIMEOUT_MS, maxBytes: MAX_BYTES },
-  );
+  const answer = await readGitConfig(git, file, ['-z', '--get-regexp', '^user\\.(name|email)$']);
   return Object.fromEntries(
-    stdout
-      .toString('utf8')
+    answer
       .split('\0')
       .map((entry) => /^user\.(name|email)\n(.*)$/s.exec(entry))
       .flatMap((match) => (match?.[1] === undefined ? [] : [[match[1], match[2] ?? '']])),

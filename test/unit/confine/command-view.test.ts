@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { isInside } from '../../../src/base/is-inside.ts';
 import { PRIVATE_DIRECTORIES } from '../../../src/confine/command-request.ts';
 import {
   type CommandView,
   type FileSystemFacts,
-  isInside,
   planCommandView,
 } from '../../../src/confine/linux/command-view.ts';
 
