@@ -171,35 +171,48 @@ export const HARMLESS_NAMES: readonly string[] = [
   '.env.schema',
 ];
 
-/**
- * Places that may be read and not changed: what is put there runs later, outside of any session. A pattern without a
- * slash stands for a file or directory of that name anywhere.
- */
-export const WRITE_PROTECTED_PATHS: readonly {
+/** A place that may be read and not changed. */
+interface WriteProtectedEntry {
   readonly pattern: string;
   readonly reason: string;
-}[] = [
-  ...['~/.bashrc', '~/.bash_profile', '~/.bash_login', '~/.bash_logout', '~/.profile'],
-  ...['~/.zshrc', '~/.zprofile', '~/.zshenv', '~/.zlogin', '~/.config/fish'],
-]
-  .map((pattern) => ({ pattern, reason: 'start-up file of a shell' }))
-  .concat(
-    [
-      '~/.config/autostart',
-      '~/.config/systemd',
-      '~/Library/LaunchAgents',
-      '~/Library/LaunchDaemons',
-    ].map((pattern) => ({ pattern, reason: 'programs that start by themselves' })),
-    ['~/.local/bin', '~/bin'].map((pattern) => ({
-      pattern,
-      reason: 'programs on the search path',
-    })),
-    ['~/.gitconfig', '~/.config/git'].map((pattern) => ({
-      pattern,
-      reason: 'configuration of Git',
-    })),
-    ['.vscode', '.idea', '.mcp.json', '.claude', '.envrc'].map((pattern) => ({
-      pattern,
-      reason: 'configuration that other programs run code from',
-    })),
-  );
+}
+
+const unchanging = (reason: string, ...patterns: readonly string[]): WriteProtectedEntry[] =>
+  patterns.map((pattern) => ({ pattern, reason }));
+
+/**
+ * What is put into these places runs later, outside of any session. A pattern without a slash stands for a file or
+ * directory of that name anywhere.
+ */
+export const WRITE_PROTECTED_PATHS: readonly WriteProtectedEntry[] = [
+  ...unchanging(
+    'start-up file of a shell',
+    '~/.bashrc',
+    '~/.bash_profile',
+    '~/.bash_login',
+    '~/.bash_logout',
+    '~/.profile',
+    '~/.zshrc',
+    '~/.zprofile',
+    '~/.zshenv',
+    '~/.zlogin',
+    '~/.config/fish',
+  ),
+  ...unchanging(
+    'programs that start by themselves',
+    '~/.config/autostart',
+    '~/.config/systemd',
+    '~/Library/LaunchAgents',
+    '~/Library/LaunchDaemons',
+  ),
+  ...unchanging('programs on the search path', '~/.local/bin', '~/bin'),
+  ...unchanging('configuration of Git', '~/.gitconfig', '~/.config/git'),
+  ...unchanging(
+    'configuration that other programs run code from',
+    '.vscode',
+    '.idea',
+    '.mcp.json',
+    '.claude',
+    '.envrc',
+  ),
+];

@@ -13,7 +13,7 @@ const GRACE_MS = 2_000;
 export async function endGroup(child: ChildProcess, program?: ProcessIdentity): Promise<void> {
   const { pid } = child;
   if (pid === undefined || hasEnded(child)) return;
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const ended = exitOf(child);
   if (program === undefined) signalGroup(child, pid, 'SIGTERM');
   else if (isAlive(program)) signal(program.pid, 'SIGTERM');
   const kill = setTimeout(() => signalGroup(child, pid, 'SIGKILL'), GRACE_MS);
@@ -25,9 +25,13 @@ export async function endGroup(child: ChildProcess, program?: ProcessIdentity): 
 export async function killGroup(child: ChildProcess): Promise<void> {
   const { pid } = child;
   if (pid === undefined || hasEnded(child)) return;
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const ended = exitOf(child);
   signalGroup(child, pid, 'SIGKILL');
   await ended;
+}
+
+function exitOf(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => child.once('exit', () => resolve()));
 }
 
 function hasEnded(child: ChildProcess): boolean {

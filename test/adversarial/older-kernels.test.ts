@@ -12,8 +12,8 @@ import {
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { boundsProcesses } from '../../src/confine/linux/keeper.ts';
 import type { LinuxFeatures } from '../../src/confine/linux/linux-confinement.ts';
-import { boundsProcesses } from '../../src/confine/linux/throw-away.ts';
 import { PROTECTED_PATHS } from '../../src/confine/protected-path-table.ts';
 import { killAll } from '../support/test-home.ts';
 import { findProcesses } from './support/find-processes.ts';

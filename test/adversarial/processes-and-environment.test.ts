@@ -11,7 +11,7 @@ import {
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { boundsProcesses } from '../../src/confine/linux/throw-away.ts';
+import { boundsProcesses } from '../../src/confine/linux/keeper.ts';
 import { findProcesses } from './support/find-processes.ts';
 import { buildProbe, CANARY, createLab, type Lab, readProbe } from './support/lab.ts';
 

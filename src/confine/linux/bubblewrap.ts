@@ -15,6 +15,11 @@ export type Mount =
   /** Makes what was mounted at `target` unwritable; comes after everything that is mounted below it. */
   | { readonly kind: 'seal'; readonly target: string };
 
+/** A place of this computer that is shown where it is, unwritable. */
+export function readOnly(path: string): Mount {
+  return { kind: 'read_only', source: path, target: path };
+}
+
 export interface Sandbox {
   readonly mounts: readonly Mount[];
   readonly seccomp: SeccompOptions;

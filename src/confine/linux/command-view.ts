@@ -119,6 +119,11 @@ function isCovered(
   );
 }
 
+/** Grows with every directory below the root: what is mounted in another has the greater one. */
+export function depthOf(path: string): number {
+  return path.split('/').length;
+}
+
 function byDepth(a: string, b: string): number {
-  return a.split('/').length - b.split('/').length || (a < b ? -1 : 1);
+  return depthOf(a) - depthOf(b) || (a < b ? -1 : 1);
 }

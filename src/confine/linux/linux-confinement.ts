@@ -4,23 +4,23 @@ import type { CommandRequest } from '../command-request.ts';
 import { MAX_PROCESSES, PRIVATE_DIRECTORIES } from '../command-request.ts';
 import type { ConfinedRun, Confinement, ToolRequest } from '../confinement.ts';
 import { findSystemProgram } from '../find-system-program.ts';
-import { type Mount, type Sandbox, toBubblewrapCommand } from './bubblewrap.ts';
-import { CLAUDE_INSIDE, systemMounts, toClaudeSandbox } from './claude-sandbox.ts';
-import { type CommandView, planCommandView } from './command-view.ts';
+import { type Mount, readOnly, type Sandbox, toBubblewrapCommand } from './bubblewrap.ts';
+import { CLAUDE_INSIDE, toClaudeSandbox } from './claude-sandbox.ts';
+import { type CommandView, depthOf, planCommandView } from './command-view.ts';
 import { readFileSystemFacts } from './file-system-facts.ts';
+import {
+  boundsProcesses,
+  findKeeperTools,
+  type KeeperTools,
+  MAX_WRITTEN_BYTES,
+  withKeeper,
+} from './keeper.ts';
 import { findLinuxTools, type LinuxTools } from './linux-tools.ts';
+import { mergedPath, writeOverlayStage } from './overlay-stage.ts';
 import { rootMounts, toReadOnlyMounts } from './read-only-view.ts';
 import { requireSandbox } from './require-sandbox.ts';
 import { readSandboxReport } from './sandbox-report.ts';
-import {
-  boundsProcesses,
-  findOverlayTools,
-  MAX_WRITTEN_BYTES,
-  mergedPath,
-  type OverlayTools,
-  withKeeper,
-  writeOverlayStage,
-} from './throw-away.ts';
+import { systemMounts } from './system-mounts.ts';
 import { requireWhiteout, tryOverlays } from './try-overlays.ts';
 
 /** What a kernel has beyond what is needed. */
@@ -37,8 +37,7 @@ export async function createLinuxConfinement(
 ): Promise<Confinement> {
   const tools = await findLinuxTools();
   await requireSandbox(tools);
-  const keeperTools = findOverlayTools();
-  const overlayTools = features.overlays ? keeperTools : undefined;
+  const keeperTools = findKeeperTools();
   // By the directories that are shown changed: some file systems take no overlay.
   const trials = new Map<string, Promise<boolean>>();
   return {
@@ -63,22 +62,16 @@ export async function createLinuxConfinement(
         },
         readFileSystemFacts(),
       );
-      if (overlayTools !== undefined && view.directories.length > 0) {
+      if (features.overlays && keeperTools !== undefined && view.directories.length > 0) {
         const key = view.directories.map(({ root }) => root).join('\0');
         const trial =
           trials.get(key) ??
-          tryOverlays(
-            tools,
-            overlayTools,
-            `${request.stage}-trial`,
-            view,
-            features.boundsProcesses,
-          );
+          tryOverlays(tools, keeperTools, `${request.stage}-trial`, view, features.boundsProcesses);
         trials.set(key, trial);
         // What failed once is tried again: a busy computer is no reason to be without from then on.
         if (!(await trial)) trials.delete(key);
         else
-          return confineWithOverlays(tools, overlayTools, request, view, features.boundsProcesses);
+          return confineWithOverlays(tools, keeperTools, request, view, features.boundsProcesses);
       }
       return confineReadOnly(tools, keeperTools, request, view, features.boundsProcesses);
     },
@@ -87,16 +80,14 @@ export async function createLinuxConfinement(
 
 function toToolSandbox(request: ToolRequest): Sandbox {
   const directories = [
-    ...request.readable.map((path): Mount => ({ kind: 'read_only', source: path, target: path })),
+    ...request.readable.map(readOnly),
     ...request.writable.map((path): Mount => ({ kind: 'writable', source: path, target: path })),
   ];
   return {
     mounts: [
       ...systemMounts(),
-      { kind: 'proc', target: '/proc' },
-      { kind: 'devices', target: '/dev' },
       { kind: 'empty', target: '/tmp', maxBytes: MAX_WRITTEN_BYTES },
-      ...directories.sort((a, b) => depth(a) - depth(b)),
+      ...directories.sort(byDepth),
       { kind: 'seal', target: '/' },
     ],
     seccomp: { unixSockets: false },
@@ -109,7 +100,7 @@ function toToolSandbox(request: ToolRequest): Sandbox {
 
 async function confineWithOverlays(
   tools: LinuxTools,
-  overlayTools: OverlayTools,
+  keeperTools: KeeperTools,
   request: CommandRequest,
   view: CommandView,
   bounded: boolean,
@@ -122,12 +113,12 @@ async function confineWithOverlays(
       target: root,
     }),
   );
-  const passed = view.passedThrough.map(
-    (point): Mount => ({ kind: 'read_only', source: point, target: point }),
+  const command = toBubblewrapCommand(
+    tools,
+    toSandbox(request, view, [...overlays, ...view.passedThrough.map(readOnly)]),
   );
-  const command = toBubblewrapCommand(tools, toSandbox(request, view, [...overlays, ...passed]));
   return {
-    command: withKeeper(command, tools, overlayTools, bounded, {
+    command: withKeeper(command, tools, keeperTools, bounded, {
       stage: request.stage,
       count: view.directories.length,
     }),
@@ -139,7 +130,7 @@ async function confineWithOverlays(
 
 function confineReadOnly(
   tools: LinuxTools,
-  overlayTools: OverlayTools | undefined,
+  keeperTools: KeeperTools | undefined,
   request: CommandRequest,
   view: CommandView,
   bounded: boolean,
@@ -147,9 +138,9 @@ function confineReadOnly(
   const command = toBubblewrapCommand(tools, toSandbox(request, view, toReadOnlyMounts(view)));
   return {
     command:
-      overlayTools === undefined
+      keeperTools === undefined
         ? command
-        : withKeeper(command, tools, overlayTools, bounded, undefined),
+        : withKeeper(command, tools, keeperTools, bounded, undefined),
     writes: 'read_only',
     findProgram: readSandboxReport,
     countProcesses,
@@ -168,7 +159,7 @@ function toSandbox(request: CommandRequest, view: CommandView, mounts: readonly 
       { kind: 'devices', target: '/dev' },
       { kind: 'proc', target: '/proc' },
       // What is inside of another comes after it, and at the same place the order given stands.
-      ...layers.sort((a, b) => depth(a) - depth(b)),
+      ...layers.sort(byDepth),
       ...request.files.map(({ path, text }): Mount => ({ kind: 'text', text, target: path })),
       ...seals,
     ],
@@ -199,6 +190,6 @@ function countProcesses(keeper: number): number | undefined {
   }
 }
 
-function depth(mount: Mount): number {
-  return mount.target.split('/').length;
+function byDepth(a: Mount, b: Mount): number {
+  return depthOf(a.target) - depthOf(b.target);
 }

@@ -1,8 +1,8 @@
 import { lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { unavailable } from '../unavailable.ts';
-import type { Mount } from './bubblewrap.ts';
-import type { CommandView } from './command-view.ts';
+import { type Mount, readOnly } from './bubblewrap.ts';
+import { type CommandView, depthOf } from './command-view.ts';
 
 /** Each entry of a directory with something hidden in it is a mount of its own; the kernel takes far more. */
 const MAX_ENTRIES = 4_000;
@@ -20,7 +20,7 @@ export function toReadOnlyMounts(view: CommandView): Mount[] {
   );
   const parents = [...new Set(hidden.map((path) => dirname(path)))]
     .filter(isDirectory)
-    .sort((a, b) => a.split('/').length - b.split('/').length);
+    .sort((a, b) => depthOf(a) - depthOf(b));
   const rebuilt = parents.flatMap((directory) => rebuild(directory, hidden));
   const passed = view.passedThrough.map(readOnly);
   const seals = parents.map((target): Mount => ({ kind: 'seal', target }));
@@ -53,10 +53,6 @@ function entriesOf(directory: string, hidden: readonly string[]): Mount[] {
     if (stat.isSymbolicLink()) return [{ kind: 'link', source: readlinkSync(path), target: path }];
     return stat.isDirectory() || stat.isFile() ? [readOnly(path)] : [];
   });
-}
-
-function readOnly(path: string): Mount {
-  return { kind: 'read_only', source: path, target: path };
 }
 
 function isDirectory(path: string): boolean {

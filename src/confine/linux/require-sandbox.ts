@@ -3,8 +3,8 @@ import { runBounded } from '../../process/run-bounded.ts';
 import { findSystemProgram } from '../find-system-program.ts';
 import { unavailable } from '../unavailable.ts';
 import { type Sandbox, toBubblewrapCommand } from './bubblewrap.ts';
-import { systemMounts } from './claude-sandbox.ts';
 import type { LinuxTools } from './linux-tools.ts';
+import { systemMounts } from './system-mounts.ts';
 
 /** Setting up a sandbox takes milliseconds; one that takes this long is not coming. */
 const TRIAL_MS = 10_000;
@@ -12,11 +12,7 @@ const TRIAL_MS = 10_000;
 /** Throws `confinement_unavailable`, saying which setting of this computer is in the way, when no sandbox starts. */
 export async function requireSandbox(tools: LinuxTools): Promise<void> {
   const sandbox: Sandbox = {
-    mounts: [
-      ...systemMounts(),
-      { kind: 'proc', target: '/proc' },
-      { kind: 'devices', target: '/dev' },
-    ],
+    mounts: systemMounts(),
     seccomp: { unixSockets: false },
     cwd: '/',
     env: {},

@@ -172,20 +172,15 @@ function whenCalled(number: number, index: number, body: readonly Instruction[])
 }
 
 function allowOnly(values: readonly number[]): Instruction[] {
-  return [
-    ...values.map(
-      (value, index): Instruction => ({
-        code: JUMP_EQUAL,
-        value,
-        yes: values.length - index,
-      }),
-    ),
-    refuse,
-    give(ALLOW),
-  ];
+  return decide(values, give(ALLOW), refuse);
 }
 
 function allowAllBut(values: readonly number[]): Instruction[] {
+  return decide(values, refuse, give(ALLOW));
+}
+
+/** What to give for a value that is listed, and for any other. */
+function decide(values: readonly number[], listed: Instruction, other: Instruction): Instruction[] {
   return [
     ...values.map(
       (value, index): Instruction => ({
@@ -194,8 +189,8 @@ function allowAllBut(values: readonly number[]): Instruction[] {
         yes: values.length - index,
       }),
     ),
-    give(ALLOW),
-    refuse,
+    other,
+    listed,
   ];
 }
 

@@ -5,8 +5,9 @@ import { runCommand } from '../../process/run-command.ts';
 import { findSystemProgram } from '../find-system-program.ts';
 import { unavailable } from '../unavailable.ts';
 import type { CommandView } from './command-view.ts';
+import { type KeeperTools, withKeeper } from './keeper.ts';
 import type { LinuxTools } from './linux-tools.ts';
-import { mergedPath, type OverlayTools, withKeeper, writeOverlayStage } from './throw-away.ts';
+import { mergedPath, writeOverlayStage } from './overlay-stage.ts';
 
 /** Mounting takes milliseconds; what takes this long does not work. */
 const TRIAL_MS = 10_000;
@@ -19,7 +20,7 @@ const LOOK = 'for path in "$@"; do [ ! -e "$path" ] || exit 9; done; echo x >"$0
 /** Whether overlays can be mounted over all directories of the view, and hide what they are to hide. */
 export async function tryOverlays(
   tools: LinuxTools,
-  overlayTools: OverlayTools,
+  keeperTools: KeeperTools,
   stage: string,
   view: CommandView,
   bounded: boolean,
@@ -36,7 +37,7 @@ export async function tryOverlays(
       env: {},
     };
     const result = await runBounded(
-      withKeeper(command, tools, overlayTools, bounded, {
+      withKeeper(command, tools, keeperTools, bounded, {
         stage,
         count: view.directories.length,
       }),
