@@ -3,7 +3,8 @@ import { openStateDirectory, readOrCreateSecret } from '../../base/state-directo
 import { openConfinement } from '../../confine/open-confinement.ts';
 import { closeInherited } from '../../process/close-inherited.ts';
 import type { Check } from '../doctor/check.ts';
-import { checkPromises } from '../doctor/check-promises.ts';
+import { checkClaudePromises } from '../doctor/check-claude-promises.ts';
+import { checkCommandPromises } from '../doctor/check-command-promises.ts';
 import { checkRequirements } from '../doctor/check-requirements.ts';
 import { createDoctorLab } from '../doctor/doctor-lab.ts';
 import type { Environment } from '../environment.ts';
@@ -64,7 +65,8 @@ async function* examine(environment: Environment): AsyncGenerator<Check> {
       process.once('exit', remove),
     );
     try {
-      yield* checkPromises(lab, state, confinement);
+      yield* checkCommandPromises(lab, state);
+      yield* checkClaudePromises(lab, state, confinement);
     } finally {
       lab.dispose();
     }

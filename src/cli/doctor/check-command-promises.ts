@@ -1,0 +1,150 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { StateDirectory } from '../../base/state-directory.ts';
+import { findSystemProgram } from '../../confine/find-system-program.ts';
+import { runCommandTool } from '../../tools/run-command.ts';
+import type { Check } from './check.ts';
+import type { DoctorLab } from './doctor-lab.ts';
+import { type Attempt, probeArguments, readProbe } from './probe-script.ts';
+import {
+  concludePromise,
+  ENVIRONMENT_CANARY,
+  judgePromises,
+  type Promised,
+  tryOutside,
+} from './promise.ts';
+
+/** Tries as a command of a session, through the tool itself, what must not be possible there. */
+export async function* checkCommandPromises(
+  lab: DoctorLab,
+  state: StateDirectory,
+): AsyncGenerator<Check> {
+  const promised = listPromises(lab, state);
+  const attempts = promised.map(({ attempt }) => attempt);
+  const control = await tryOutside(attempts);
+  for (const { leaves } of promised) if (leaves !== undefined) rmSync(leaves, { force: true });
+  const tried = await tryAsCommand(lab, attempts);
+  yield* judgePromises('commands', promised, control, tried);
+  yield await checkLeftovers(lab);
+  yield await checkWriteMode(lab);
+}
+
+function listPromises(lab: DoctorLab, state: StateDirectory): Promised[] {
+  const inHome = join(lab.root, 'written');
+  const inProject = join(lab.project, 'written');
+  const unshare = process.platform === 'linux' ? findSystemProgram('unshare') : undefined;
+  return [
+    {
+      id: 'port',
+      title: 'reach a port of this computer',
+      attempt: { kind: 'tcp', port: lab.port },
+    },
+    { id: 'socket', title: 'reach a unix socket', attempt: { kind: 'unix', path: lab.socket } },
+    { id: 'secret', title: 'read a protected file', attempt: { kind: 'read', path: lab.secret } },
+    {
+      id: 'state',
+      title: "read Reins' own state",
+      attempt: { kind: 'read', path: state.secretFile },
+    },
+    {
+      id: 'project',
+      title: 'change the project',
+      attempt: { kind: 'write', path: inProject },
+      leaves: inProject,
+    },
+    {
+      id: 'home',
+      title: 'change the home directory',
+      attempt: { kind: 'write', path: inHome },
+      leaves: inHome,
+    },
+    {
+      id: 'signal',
+      title: 'signal a process of yours',
+      attempt: { kind: 'signal', pid: process.pid },
+    },
+    ...(process.platform === 'linux'
+      ? [
+          {
+            id: 'environment',
+            title: "see another process's environment",
+            attempt: { kind: 'environment', text: ENVIRONMENT_CANARY } as const,
+          },
+        ]
+      : []),
+    ...(unshare === undefined
+      ? []
+      : [
+          {
+            id: 'namespace',
+            title: 'make a user namespace',
+            attempt: { kind: 'run', file: unshare, args: ['--user', 'true'] } as const,
+          },
+        ]),
+  ];
+}
+
+async function runAsCommand(lab: DoctorLab, argv: readonly string[]): Promise<string | undefined> {
+  if (runCommandTool.kind !== 'command') return undefined;
+  const signal = new AbortController().signal;
+  return runCommandTool.execute({ argv }, lab.context, signal).then(
+    ({ text }) => text,
+    () => undefined,
+  );
+}
+
+async function tryAsCommand(
+  lab: DoctorLab,
+  attempts: readonly Attempt[],
+): Promise<boolean[] | undefined> {
+  const text = await runAsCommand(lab, [process.execPath, ...probeArguments(attempts)]);
+  return text === undefined ? undefined : readProbe(text);
+}
+
+/** A command that leaves a child behind in a session of its own: nothing of it may live on. */
+async function checkLeftovers(lab: DoctorLab): Promise<Check> {
+  const promise = {
+    id: 'commands.leftover',
+    group: 'commands',
+    title: 'cannot leave a process behind',
+  } as const;
+  const seconds = `86.${process.pid}`;
+  const text = await runAsCommand(lab, [
+    'sh',
+    '-c',
+    `(trap "" TERM HUP; exec sleep ${seconds}) & sleep 0.2`,
+  ]);
+  const left = findSleepers(seconds);
+  if (text?.includes('Exit code 0') !== true) return concludePromise(promise, 'notStarted');
+  return concludePromise(promise, left === 0 ? 'held' : 'broken');
+}
+
+/** Both modes keep the promise; which one it is decides whether test suites that write can run. */
+async function checkWriteMode(lab: DoctorLab): Promise<Check> {
+  const text = await runAsCommand(lab, ['true']);
+  const thrownAway = text?.includes('thrown away') === true;
+  return concludePromise(
+    {
+      id: 'commands.writes',
+      group: 'commands',
+      title: thrownAway
+        ? 'writes into a temporary layer, so builds and test suites run'
+        : 'writes into /tmp alone: this system allows no temporary layer over directories',
+    },
+    'held',
+  );
+}
+
+function findSleepers(seconds: string): number {
+  if (process.platform !== 'linux') return 0;
+  return readdirSync('/proc').filter((name) => {
+    try {
+      return (
+        /^\d+$/.test(name) &&
+        readFileSync(`/proc/${name}/cmdline`, 'latin1').startsWith(`sleep\0${seconds}\0`)
+      );
+    } catch {
+      return false;
+    }
+  }).length;
+}
