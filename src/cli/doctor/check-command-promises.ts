@@ -2,6 +2,8 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StateDirectory } from '../../base/state-directory.ts';
 import { findSystemProgram } from '../../confine/find-system-program.ts';
+import { runBounded } from '../../process/run-bounded.ts';
+import { runCommand } from '../../process/run-command.ts';
 import { runCommandTool } from '../../tools/run-command.ts';
 import type { Check } from './check.ts';
 import type { DoctorLab } from './doctor-lab.ts';
@@ -10,9 +12,13 @@ import {
   concludePromise,
   ENVIRONMENT_CANARY,
   judgePromises,
+  PROBE_TIMEOUT_MS,
   type Promised,
   tryOutside,
 } from './promise.ts';
+
+/** Of a list of all processes, in bytes. */
+const MAX_LIST_BYTES = 8 * 1024 * 1024;
 
 /** Tries as a command of a session, through the tool itself, what must not be possible there. */
 export async function* checkCommandPromises(
@@ -101,20 +107,21 @@ async function tryAsCommand(
   return text === undefined ? undefined : readProbe(text);
 }
 
-/** A command that leaves a child behind in a session of its own: nothing of it may live on. */
+/** A command that leaves a child behind in a session of its own: nothing of it may live on. The control is the same program, started outside. */
 async function checkLeftovers(lab: DoctorLab): Promise<Check> {
   const promise = {
     id: 'commands.leftover',
     group: 'commands',
     title: 'cannot leave a process behind',
   } as const;
-  const seconds = `86.${process.pid}`;
+  const [seconds, controlSeconds] = [`86.${process.pid}`, `87.${process.pid}`];
+  if (!(await seesSleeper(controlSeconds))) return concludePromise(promise, 'controlFailed');
   const text = await runAsCommand(lab, [
     'sh',
     '-c',
     `(trap "" TERM HUP; exec sleep ${seconds}) & sleep 0.2`,
   ]);
-  const left = findSleepers(seconds);
+  const left = await countSleepers(seconds);
   if (text?.includes('Exit code 0') !== true) return concludePromise(promise, 'notStarted');
   return concludePromise(promise, left === 0 ? 'held' : 'broken');
 }
@@ -122,29 +129,52 @@ async function checkLeftovers(lab: DoctorLab): Promise<Check> {
 /** Both modes keep the promise; which one it is decides whether test suites that write can run. */
 async function checkWriteMode(lab: DoctorLab): Promise<Check> {
   const text = await runAsCommand(lab, ['true']);
-  const thrownAway = text?.includes('thrown away') === true;
-  return concludePromise(
-    {
-      id: 'commands.writes',
-      group: 'commands',
-      title: thrownAway
-        ? 'writes into a temporary layer, so builds and test suites run'
-        : 'writes into /tmp alone: this system allows no temporary layer over directories',
-    },
-    'held',
-  );
+  const promise = { id: 'commands.writes', group: 'commands' } as const;
+  if (text === undefined) {
+    return concludePromise({ ...promise, title: 'writes, and nothing of it stays' }, 'notStarted');
+  }
+  const title = text.includes('thrown away')
+    ? 'writes into a temporary layer, so builds and test suites run'
+    : 'writes into /tmp alone: this system allows no temporary layer over directories';
+  return concludePromise({ ...promise, title }, 'held');
 }
 
-function findSleepers(seconds: string): number {
-  if (process.platform !== 'linux') return 0;
-  return readdirSync('/proc').filter((name) => {
-    try {
-      return (
-        /^\d+$/.test(name) &&
-        readFileSync(`/proc/${name}/cmdline`, 'latin1').startsWith(`sleep\0${seconds}\0`)
-      );
-    } catch {
-      return false;
-    }
-  }).length;
+/** Whether a process outside that sleeps for so long is found. */
+async function seesSleeper(seconds: string): Promise<boolean> {
+  const found = new AbortController();
+  const run = runBounded(
+    { file: 'sleep', args: [seconds], cwd: '/', env: { PATH: '/usr/bin:/bin' } },
+    { timeoutMs: PROBE_TIMEOUT_MS, signal: found.signal },
+  );
+  const count = await countSleepers(seconds);
+  found.abort();
+  await run;
+  return count === 1;
+}
+
+/** How many processes sleep for so long. Found by their command lines: their process groups and sessions are their own. */
+async function countSleepers(seconds: string): Promise<number> {
+  const lines = process.platform === 'linux' ? listCommandLines() : await listByPs();
+  return lines.filter((line) => line.trim() === `sleep ${seconds}`).length;
+}
+
+function listCommandLines(): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ');
+      } catch {
+        return '';
+      }
+    });
+}
+
+/** Nothing when the list could not be had, which the control notices. */
+async function listByPs(): Promise<string[]> {
+  const list = await runCommand(
+    { file: '/bin/ps', args: ['-axo', 'args='], cwd: '/', env: { LC_ALL: 'C' } },
+    { timeoutMs: PROBE_TIMEOUT_MS, maxBytes: MAX_LIST_BYTES },
+  );
+  return list.ended === 'exit' ? list.stdout.toString('utf8').split('\n') : [];
 }
