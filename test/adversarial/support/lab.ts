@@ -1,5 +1,15 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Confinement } from '../../../src/confine/confinement.ts';
@@ -131,13 +141,17 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
 const PROBE_SOURCE = fileURLToPath(new URL('./probe.c', import.meta.url));
 let built: string | undefined;
 
-/** The probe program, compiled once. Statically, so that it runs in every sandbox. A missing compiler fails the suite. */
+/** The probe program, compiled once per source and kept. Statically, so that it runs in every sandbox. A missing compiler fails the suite. */
 export function buildProbe(): string {
   if (built !== undefined) return built;
   mkdirSync(LABS, { recursive: true });
-  const path = join(LABS, `probe-${process.pid}`);
-  execFileSync('/usr/bin/cc', ['-static', '-O1', '-o', path, PROBE_SOURCE]);
-  process.on('exit', () => rmSync(path, { force: true }));
+  const source = createHash('sha256').update(readFileSync(PROBE_SOURCE)).digest('hex');
+  const path = join(LABS, `probe-${source.slice(0, 16)}`);
+  if (!existsSync(path)) {
+    const unfinished = `${path}.${process.pid}`;
+    execFileSync('/usr/bin/cc', ['-static', '-O1', '-o', unfinished, PROBE_SOURCE]);
+    renameSync(unfinished, path);
+  }
   built = path;
   return path;
 }
