@@ -107,7 +107,7 @@ async function tryAsCommand(
   return text === undefined ? undefined : readProbe(text);
 }
 
-/** A command that leaves a child behind in a session of its own: nothing of it may live on. The control is the same program, started outside. */
+/** A command that leaves a child behind which ignores SIGTERM and SIGHUP: it may not live on. The control is the same program, started outside. */
 async function checkLeftovers(lab: DoctorLab): Promise<Check> {
   const promise = {
     id: 'commands.leftover',
@@ -152,7 +152,7 @@ async function seesSleeper(seconds: string): Promise<boolean> {
   return count === 1;
 }
 
-/** How many processes sleep for so long. Found by their command lines: their process groups and sessions are their own. */
+/** How many processes sleep for so long. Found by their command lines: in a sandbox they have other ids than here. */
 async function countSleepers(seconds: string): Promise<number> {
   const lines = process.platform === 'linux' ? listCommandLines() : await listByPs();
   return lines.filter((line) => line.trim() === `sleep ${seconds}`).length;
