@@ -39,6 +39,8 @@ const results = await Promise.all([
   }),
   // A runner needs all of it at once, before Claude Code can start: one file loads faster than many.
   build({ ...common, entryPoints: { runner: 'src/runner/main.ts' } }),
+  // One starts with every delegated run, so it loads nothing that it does not need.
+  build({ ...common, entryPoints: { supervisor: 'src/delegate/supervisor/main.ts' } }),
 ]);
 
 // Old files go last: a gateway or runner that is just starting finds either the old set or the new one.

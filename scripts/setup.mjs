@@ -16,7 +16,11 @@ if (changed('node_modules/.reins-lock', ['package-lock.json'])) {
   run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']);
   remember('node_modules/.reins-lock', ['package-lock.json']);
 }
-const sources = ['package.json', 'package-lock.json', 'scripts/build.mjs', ...filesBelow('src')];
+const sources = [
+  ...['package.json', 'package-lock.json', 'scripts/build.mjs'],
+  ...filesBelow('src'),
+  ...filesBelow('contract'),
+];
 if (changed('dist/.reins-sources', sources)) {
   say('Building ...');
   run(process.execPath, ['scripts/build.mjs']);

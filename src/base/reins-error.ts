@@ -79,7 +79,16 @@ export type ToolErrorCode =
   | 'confinement_unavailable'
   | 'not_authorized';
 
-export type ErrorCode = RequestErrorCode | LaunchErrorCode | ToolErrorCode;
+/** Codes that the tools for delegated runs answer with, beside those of a request. */
+export type DelegateErrorCode =
+  | 'run_unknown'
+  | 'run_active'
+  | 'run_capacity'
+  | 'cleanup_unconfirmed'
+  | 'cursor_invalid'
+  | 'work_incomplete';
+
+export type ErrorCode = DelegateErrorCode | RequestErrorCode | LaunchErrorCode | ToolErrorCode;
 
 /**
  * The one error type that crosses a module boundary on purpose.

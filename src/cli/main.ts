@@ -49,6 +49,15 @@ program
   });
 
 program
+  .command('delegate')
+  .description("hand tasks to the user's own Claude Code, for one MCP client over stdin and stdout")
+  .addOption(contentOption())
+  .action(async (options: { content: 'short' | 'full' }) => {
+    const { runDelegate } = await import('./commands/delegate.ts');
+    await runDelegate(process.env, options.content);
+  });
+
+program
   .command('sessions')
   .description('list the sessions of this state directory, newest first')
   .option('--json', 'print JSON')

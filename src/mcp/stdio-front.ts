@@ -1,19 +1,19 @@
+import type { Server } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Log } from '../base/log.ts';
-import { createNativeServer, type NativeServerOptions } from './native/server.ts';
 
 /** A line on stdin: a reply of 768 KiB can take six times that in JSON escapes. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
 /** Serves one client over stdin and stdout. Resolves when the client has closed its end. */
-export function serveOverStdio(options: NativeServerOptions, log: Log): Promise<void> {
+export function serveOverStdio(createServer: () => Server, log: Log): Promise<void> {
   return new Promise((resolve) => {
     const transport = new StdioServerTransport(process.stdin, process.stdout, {
       maxBufferSize: MAX_LINE_BYTES,
     });
     process.stdin.once('close', resolve);
     process.stdin.once('end', resolve);
-    serveStdio(() => createNativeServer(options), {
+    serveStdio(createServer, {
       transport,
       onerror: (error) => log.warn({ error: error.message }, 'transport'),
     });

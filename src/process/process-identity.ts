@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { parseLinuxStat, readBootId } from './linux-stat.ts';
 
 /**
  * A process that stays recognisable: a pid is used again after its process has ended, the pair of pid and birth is
@@ -24,20 +25,12 @@ export function isAlive(identity: ProcessIdentity): boolean {
 
 function readLinuxBirth(pid: number): string | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The command name is in parentheses and may contain anything; fields are counted from behind it.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const [state] = fields;
-    const startTicks = fields[19];
-    if (state === 'Z' || state === 'X' || startTicks === undefined) return undefined;
-    return `${readBootId()}:${startTicks}`;
+    const stat = parseLinuxStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+    if (stat === undefined || stat.hasEnded) return undefined;
+    return `${readBootId()}:${stat.startTicks}`;
   } catch {
     return undefined;
   }
-}
-
-function readBootId(): string {
-  return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
 }
 
 function readPsBirth(pid: number): string | undefined {

@@ -3,7 +3,7 @@ import { ReinsError } from '../../base/reins-error.ts';
 import { readOrCreateSecret } from '../../base/state-directory.ts';
 import { systemErrorCode } from '../../base/system-error-code.ts';
 import { startHttpFront } from '../../mcp/http-front.ts';
-import type { ContentMode } from '../../mcp/native/results.ts';
+import type { ContentMode } from '../../mcp/to-tool-result.ts';
 import type { Environment } from '../environment.ts';
 import { openGateway } from '../open-gateway.ts';
 import { VERSION } from '../version.ts';

@@ -1,6 +1,7 @@
 import { createLog } from '../../base/log.ts';
-import type { ContentMode } from '../../mcp/native/results.ts';
+import { createNativeServer } from '../../mcp/native/server.ts';
 import { serveOverStdio } from '../../mcp/stdio-front.ts';
+import type { ContentMode } from '../../mcp/to-tool-result.ts';
 import type { Environment } from '../environment.ts';
 import { openGateway } from '../open-gateway.ts';
 import { VERSION } from '../version.ts';
@@ -9,6 +10,6 @@ import { VERSION } from '../version.ts';
 export async function runStdio(environment: Environment, content: ContentMode): Promise<void> {
   const log = createLog('gateway');
   const { service } = openGateway(environment);
-  await serveOverStdio({ version: VERSION, service, content, log }, log);
+  await serveOverStdio(() => createNativeServer({ version: VERSION, service, content, log }), log);
   process.exit(0);
 }

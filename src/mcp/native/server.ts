@@ -5,14 +5,15 @@ import {
   Server,
   type Tool,
 } from '@modelcontextprotocol/server';
-import * as z from 'zod';
 import type { Log } from '../../base/log.ts';
 import { ReinsError } from '../../base/reins-error.ts';
 import type { SessionService } from '../../session/session-service.ts';
+import { parseArguments } from '../parse-arguments.ts';
+import { toInputSchema } from '../to-input-schema.ts';
+import type { ContentMode } from '../to-tool-result.ts';
 import { INSTRUCTIONS } from './instructions.ts';
 import { OUTPUT_SCHEMA } from './output-schema.ts';
-import { parseArguments } from './parse-arguments.ts';
-import { type ContentMode, toErrorResult, toStateResult } from './results.ts';
+import { toErrorResult, toStateResult } from './results.ts';
 import { NATIVE_TOOLS } from './tools.ts';
 
 export interface NativeServerOptions {
@@ -24,21 +25,14 @@ export interface NativeServerOptions {
   readonly protocolVersion?: string;
 }
 
-const listedSchema = z.record(z.string(), z.json());
-
 /** What `tools/list` answers. Built once: it is the same for every client. */
-export const LISTED_TOOLS: Tool[] = NATIVE_TOOLS.map((tool) => {
-  const { $schema: _dialect, ...schema } = listedSchema.parse(
-    z.toJSONSchema(tool.input, { io: 'input' }),
-  );
-  return {
-    name: tool.name,
-    description: tool.description,
-    inputSchema: { ...schema, type: 'object' },
-    outputSchema: OUTPUT_SCHEMA,
-    annotations: { ...tool.annotations },
-  };
-});
+export const LISTED_TOOLS: Tool[] = NATIVE_TOOLS.map((tool) => ({
+  name: tool.name,
+  description: tool.description,
+  inputSchema: toInputSchema(tool.input),
+  outputSchema: OUTPUT_SCHEMA,
+  annotations: { ...tool.annotations },
+}));
 
 /**
  * The MCP server of the drive door: initialisation, the list of exactly six tools and their calls. It starts no

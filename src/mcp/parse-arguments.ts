@@ -1,12 +1,18 @@
-import { ReinsError } from '../../base/reins-error.ts';
-import type { NativeTool } from './tool.ts';
+import type * as z from 'zod';
+import { ReinsError } from '../base/reins-error.ts';
+
+/** A tool as far as its arguments go. */
+export interface ToolInput {
+  readonly name: string;
+  readonly input: z.ZodType;
+}
 
 /** No tool takes values nested anywhere near as deep. */
 const MAX_DEPTH = 32;
 const REFRESH = 'if the tool was listed with another schema before, refresh the connector';
 
 /** The arguments of a call, checked. Throws one sentence that names the parameter, its limit and what to do. */
-export function parseArguments(tool: NativeTool, given: object): unknown {
+export function parseArguments(tool: ToolInput, given: object): unknown {
   requireShallow(tool, given);
   const parsed = tool.input.safeParse(given);
   if (parsed.success) return parsed.data;
@@ -29,7 +35,7 @@ export function parseArguments(tool: NativeTool, given: object): unknown {
 }
 
 /** Throws `invalid_parameter` for a value that is nested so deep that walking it would exhaust the stack. */
-function requireShallow(tool: NativeTool, given: object): void {
+function requireShallow(tool: ToolInput, given: object): void {
   let level: unknown[] = [given];
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > MAX_DEPTH) {

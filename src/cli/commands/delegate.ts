@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { createLog } from '../../base/log.ts';
+import { assertClaude } from '../../claude/assert-version.ts';
+import { toClaudeSearch } from '../../claude/find-claude.ts';
+import { inheritedEnvironment } from '../../claude/inherited-environment.ts';
+import { findSystemProgram } from '../../confine/find-system-program.ts';
+import { MARKER_VARIABLE } from '../../delegate/delegated-run.ts';
+import { createRunRegistry } from '../../delegate/run-registry.ts';
+import { createSupervisorPool } from '../../delegate/supervisor-pool.ts';
+import { createWorkResource } from '../../delegate/work-resource.ts';
+import { createDelegateServer } from '../../mcp/delegate/server.ts';
+import { serveOverStdio } from '../../mcp/stdio-front.ts';
+import type { ContentMode } from '../../mcp/to-tool-result.ts';
+import { closeInherited } from '../../process/close-inherited.ts';
+import { toAdoptingCommand } from '../../process/to-adopting-command.ts';
+import { VERSION } from '../version.ts';
+
+/** `reins delegate`: ends when the client closes stdin, and every run with it. */
+export async function runDelegate(
+  env: Readonly<Record<string, string | undefined>>,
+  content: ContentMode,
+): Promise<void> {
+  closeInherited();
+  const log = createLog('delegate');
+  const directory = process.cwd();
+  // Not a secret: it only tells the processes of this adapter's runs from all others.
+  const adapterMarker = randomBytes(15).toString('base64url');
+  const registry = createRunRegistry({
+    findClaude: () => assertClaude(toClaudeSearch(env)),
+    supervisors: createSupervisorPool(supervisorCommand(), adapterMarker),
+    adapterMarker,
+    environment: inheritedEnvironment(env),
+    outerMarker: env[MARKER_VARIABLE] ?? null,
+    now: () => new Date(),
+  });
+  const work = createWorkResource(registry.list);
+  const client = serveOverStdio(
+    () => createDelegateServer({ version: VERSION, registry, work, directory, content, log }),
+    log,
+  );
+  const told = new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+      process.once(signal, () => resolve());
+  });
+  await Promise.race([client, told]);
+  await registry.close();
+  process.exit(0);
+}
+
+function supervisorCommand() {
+  const built = fileURLToPath(new URL('./supervisor.js', import.meta.url));
+  // A test imports this file from src/, where the built supervisor is in dist/.
+  const entry = existsSync(built)
+    ? built
+    : fileURLToPath(new URL('../../../dist/supervisor.js', import.meta.url));
+  const command = {
+    file: process.execPath,
+    // It waits most of its life.
+    args: ['--max-semi-space-size=1', '--optimize-for-size', entry],
+    cwd: '/',
+    env: { PATH: '/usr/bin:/bin' },
+  };
+  return toAdoptingCommand(command, findSystemProgram('perl'));
+}

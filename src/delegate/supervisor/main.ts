@@ -1,0 +1,70 @@
+import { Socket } from 'node:net';
+import { splitLines } from '../../base/split-lines.ts';
+import { closeInherited } from '../../process/close-inherited.ts';
+import { endFamily } from '../../process/end-family.ts';
+import { createFamily } from '../../process/process-family.ts';
+import { CHANNEL_FD } from '../../process/spawn-reporting.ts';
+import type { SupervisorReport } from './messages.ts';
+import { parseCommand } from './parse-command.ts';
+import { supervise } from './supervise.ts';
+
+/** A prompt of a megabyte can take six times that in JSON escapes; the environment comes on top. */
+const MAX_COMMAND_BYTES = 16 * 1024 * 1024;
+
+closeInherited();
+const channel = new Socket({ fd: CHANNEL_FD, readable: false, writable: true });
+channel.on('error', () => {});
+const report = (message: SupervisorReport): void => {
+  channel.write(`${JSON.stringify(message)}\n`);
+};
+
+let adapterMarker: string | undefined;
+let run: Promise<void> | undefined;
+let adapterIsGone = false;
+let requestEnd = (): void => {};
+const endRequested = new Promise<void>((resolve) => {
+  requestEnd = resolve;
+});
+
+process.stdin.on(
+  'data',
+  splitLines(MAX_COMMAND_BYTES, (line) => {
+    const command = parseCommand(line);
+    switch (command?.kind) {
+      case 'hello':
+        adapterMarker = command.adapterMarker;
+        break;
+      case 'order':
+        run ??= supervise(command, endRequested, report).then(leave);
+        break;
+      case 'end':
+        requestEnd();
+        break;
+      case 'dismiss':
+        if (run === undefined) process.exit(0);
+        break;
+      case undefined:
+        // Nothing but the adapter writes here: a line that it cannot have written means that all bets are off.
+        requestEnd();
+        break;
+    }
+  }),
+);
+process.stdin.once('close', () => {
+  adapterIsGone = true;
+  requestEnd();
+  void (run ?? leave());
+});
+process.stdin.on('error', () => {});
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, requestEnd);
+
+/**
+ * When the adapter is gone, each of its supervisors looks for everything that any of its runs has left, because the
+ * supervisor of another run may have been ended together with it.
+ */
+async function leave(): Promise<void> {
+  if (adapterIsGone && adapterMarker !== undefined) {
+    await endFamily(createFamily({ marker: adapterMarker, self: process.pid }), 0);
+  }
+  channel.end(() => process.exit(0));
+}

@@ -1,0 +1,31 @@
+import * as z from 'zod';
+import { toInputSchema } from '../to-input-schema.ts';
+import { RUN_OUTPUT } from './output-schemas.ts';
+import { runId } from './parameters.ts';
+import { describeRun, toRunResult } from './run-result.ts';
+import { defineDelegateTool } from './tool.ts';
+
+const input = z.strictObject({ run_id: runId });
+
+export const cancelTool = defineDelegateTool({
+  name: 'claude.run.cancel',
+  description:
+    'Ends a run and everything that it started, and returns at once; claude.run.result tells when that is done. Files that were changed stay changed, and the conversation stays saved. Of no effect on a run that is over. To forget a run that is over, there is claude.run.release.',
+  annotations: {
+    readOnlyHint: false,
+    destructiveHint: true,
+    idempotentHint: true,
+    openWorldHint: false,
+  },
+  risk: 'destructive',
+  continues: true,
+  inputSchema: toInputSchema(input),
+  outputSchema: RUN_OUTPUT,
+  input,
+  call({ run_id: id }, { registry }) {
+    const run = registry.find(id);
+    run.stop({ kind: 'cancelled' });
+    const view = run.view();
+    return { result: toRunResult(view), isError: false, line: describeRun(view) };
+  },
+});

@@ -1,0 +1,59 @@
+import * as z from 'zod';
+import type { JsonObject } from '../../base/canonical-json.ts';
+import { truncateText } from '../../base/truncate-text.ts';
+import type { RunView } from '../../delegate/delegated-run.ts';
+import { NO_RUN } from './output-schemas.ts';
+import type { ToolAnswer } from './tool.ts';
+
+/** Of the answer, in the line beside the structured result. Bytes. */
+const MAX_LINE_BYTES = 200;
+
+const jsonObject = z.record(z.string(), z.json());
+
+/** What a client is told of a run. */
+export function toRunResult(view: RunView): JsonObject {
+  const { exit, error, cleanupError, lastEvent, finalEvent } = view;
+  return {
+    ...NO_RUN,
+    run_id: view.id,
+    state: view.state,
+    completed: view.settled,
+    is_error: view.settled && error !== null,
+    error: error === null ? null : { ...error },
+    session_id: view.sessionId,
+    final_event: finalEvent === null ? null : jsonObject.parse(finalEvent),
+    exit_code: exit.kind === 'code' ? exit.code : null,
+    signal: exit.kind === 'signal' ? exit.signal : null,
+    cleanup_confirmed: view.cleanup === 'confirmed',
+    cleanup_error: cleanupError === null ? null : { ...cleanupError },
+    permission_mode: view.permissionMode,
+    created_at: view.createdAt.toISOString(),
+    settled_at: view.settledAt?.toISOString() ?? null,
+    last_event:
+      lastEvent === null ? null : { type: lastEvent.type, at: lastEvent.at.toISOString() },
+    skipped_lines: view.skippedLines,
+    cancel_requested: view.stopRequested,
+  };
+}
+
+/** The same without the final event, which can be long: for lists. */
+export function toRunSummary(view: RunView): JsonObject {
+  const { final_event: _finalEvent, ...summary } = toRunResult(view);
+  return summary;
+}
+
+/** A run as the answer of a call that was about its outcome: a run that failed is a failed call. */
+export function toRunAnswer(view: RunView): ToolAnswer {
+  return {
+    result: toRunResult(view),
+    isError: view.settled && view.error !== null,
+    line: describeRun(view),
+  };
+}
+
+export function describeRun(view: RunView): string {
+  if (view.error !== null) return `${view.error.code}: ${view.error.message}`;
+  if (!view.settled) return `Run ${view.id} is ${view.state}.`;
+  const [first = ''] = (view.finalEvent?.result ?? '').split('\n', 1);
+  return `Run ${view.id} has completed: ${truncateText(first, MAX_LINE_BYTES)}`;
+}
