@@ -3,6 +3,7 @@ import { splitLines } from '../base/split-lines.ts';
 import { withinTime } from '../base/within-time.ts';
 import { endFamily, type Survivor } from '../process/end-family.ts';
 import { createFamily } from '../process/process-family.ts';
+import type { ProcessIdentity } from '../process/process-identity.ts';
 import { type Command, childEnd } from '../process/spawn-owned.ts';
 import { type ReportingChild, spawnReporting } from '../process/spawn-reporting.ts';
 import type { RunExit } from './decide-outcome.ts';
@@ -81,7 +82,7 @@ export function startSupervision(command: Command, adapterMarker: string): Super
         const notStarted = `its supervisor could not be started (${failure.message})`;
         return { notStarted, exit: seen.exit, cleanup: { kind: 'clean' } };
       }
-      const cleanup = seen.last ?? (await sweep(supervisor, order.marker));
+      const cleanup = seen.last ?? (await sweep(supervisor, order.marker, seen.members));
       await withinTime(drained, DRAIN_MS);
       for (const stream of [supervisor.stdout, supervisor.stderr, supervisor.channel]) {
         stream.destroy();
@@ -101,6 +102,7 @@ export function startSupervision(command: Command, adapterMarker: string): Super
 }
 
 interface SeenReports {
+  members: readonly ProcessIdentity[];
   notStarted: string | null;
   exit: RunExit;
   last: CleanupReport | undefined;
@@ -110,6 +112,7 @@ interface SeenReports {
 function watchReports(supervisor: ReportingChild, handlers: SupervisionHandlers): SeenReports {
   let settle = (): void => {};
   const seen: SeenReports = {
+    members: [],
     notStarted: null,
     exit: { kind: 'unknown' },
     last: undefined,
@@ -121,6 +124,9 @@ function watchReports(supervisor: ReportingChild, handlers: SupervisionHandlers)
     switch (report.kind) {
       case 'started':
         handlers.onStarted();
+        return;
+      case 'members':
+        seen.members = report.members;
         return;
       case 'not_started':
         seen.notStarted = report.reason;
@@ -151,10 +157,14 @@ function toExit(exitCode: number | null, signal: string | null): RunExit {
   return exitCode === null ? { kind: 'unknown' } : { kind: 'code', code: exitCode };
 }
 
-/** The supervisor is gone: what carries the marker of its run is ended from here. */
-async function sweep(supervisor: ReportingChild, marker: string): Promise<CleanupReport> {
+/** The supervisor is gone: what it had found of its run, and what carries the run's marker, is ended from here. */
+async function sweep(
+  supervisor: ReportingChild,
+  marker: string,
+  known: readonly ProcessIdentity[],
+): Promise<CleanupReport> {
   supervisor.child.kill('SIGKILL');
-  const family = createFamily({ marker, self: process.pid });
+  const family = createFamily({ marker, self: process.pid, known });
   return { kind: 'unreported', survivors: await endFamily(family, SWEEP_GRACE_MS) };
 }
 

@@ -1,4 +1,5 @@
 import { listProcesses, type ProcessRecord } from './list-processes.ts';
+import type { ProcessIdentity } from './process-identity.ts';
 
 /**
  * All processes that provably come from one: what it started, and what those started. A member is recognised by
@@ -22,10 +23,17 @@ export interface FamilyOptions {
   readonly self: number;
   /** Whether every child of the one who looks is a member, its adopted ones included. */
   readonly ownChildren?: boolean;
+  /** Members that somebody else has found before. */
+  readonly known?: readonly ProcessIdentity[];
 }
 
-export function createFamily({ marker, self, ownChildren }: FamilyOptions): ProcessFamily {
-  let members = new Set<string>();
+export function createFamily({
+  marker,
+  self,
+  ownChildren,
+  known = [],
+}: FamilyOptions): ProcessFamily {
+  let members = new Set(known.map(keyOf));
   let sessions = new Set<number>();
   const strangers = new Set<string>();
 
@@ -46,8 +54,8 @@ export function createFamily({ marker, self, ownChildren }: FamilyOptions): Proc
       const admit = (record: ProcessRecord): void => void found.set(record.pid, record);
       for (const record of records) {
         const isChild = ownChildren === true && record.parentPid === self;
-        const known = members.has(keyOf(record)) || sessions.has(record.sessionId);
-        if (isChild || known || isMarked(record)) admit(record);
+        const wasMember = members.has(keyOf(record)) || sessions.has(record.sessionId);
+        if (isChild || wasMember || isMarked(record)) admit(record);
       }
       for (let before = -1; before !== found.size; ) {
         before = found.size;
@@ -63,6 +71,6 @@ export function createFamily({ marker, self, ownChildren }: FamilyOptions): Proc
   };
 }
 
-function keyOf({ pid, birth }: ProcessRecord): string {
+function keyOf({ pid, birth }: ProcessIdentity): string {
   return `${pid} ${birth}`;
 }

@@ -1,41 +1,29 @@
 // The Codex CLI, with a scripted model on loopback, drives a direct_write session through `reins stdio`.
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { installPinned } from './support/install-pinned.mjs';
+import { runCodex } from './support/codex.mjs';
 import { runPart } from './support/part.mjs';
-import { REINS_BIN, TOOL_NAMES, UNSETTLED } from './support/reins.mjs';
-import { startResponsesApi } from './support/responses-api.mjs';
-import { runProgram } from './support/run-program.mjs';
-
-const CODEX = { name: '@openai/codex', version: '0.171.0' };
-const NAMESPACE = 'mcp__reins';
+import { TOOL_NAMES, UNSETTLED } from './support/reins.mjs';
 
 const BEFORE = 'größe = 1\r\nfarbe = "blau"\r\nende';
 const AFTER = 'größe = 1\r\nfarbe = "grün"\r\nende';
 
 await runPart('codex', async ({ home, say }) => {
-  const codex = installPinned(CODEX.name, CODEX.version, say);
   writeFileSync(join(home.project, 'farben.toml'), BEFORE);
   writeFileSync(join(home.project, 'other.txt'), 'untouched\n');
-  // Codex works somewhere else, so that nothing but Reins has to do with the project.
-  const elsewhere = join(home.root, 'elsewhere');
-  mkdirSync(elsewhere);
 
-  /** What the model called and was told, in order. */
-  const exchanges = [];
-  const api = await startResponsesApi((request) => playModel(request, home.project, exchanges));
-  try {
-    const { code, stdout, stderr } = await runCodex(codex, home, elsewhere, api.baseUrl);
-    api.expectNoFailure();
-    assert.equal(code, 0, stderr);
-    const called = exchanges.map(({ tool }) => tool.replace('native_session_', ''));
-    say(`the model called ${called.join(', ')}`);
-    expectThroughCodex(stdout, exchanges, api.requests);
-    say(`Codex carried out ${exchanges.length} MCP calls and nothing else`);
-  } finally {
-    await api.close();
-  }
+  const exchanges = await runCodex({
+    ...{ home, say },
+    command: 'stdio',
+    env: { REINS_STATE_DIR: home.state },
+    toolNames: TOOL_NAMES,
+    isFailure: ({ error }) => error !== undefined,
+    task: 'Have the colour made green.',
+    playModel: (callTool) => playModel(callTool, home.project),
+  });
+  const called = exchanges.map(({ tool }) => tool.replace('native_session_', ''));
+  say(`the model called ${called.join(', ')}`);
 
   assert.equal(readFileSync(join(home.project, 'farben.toml'), 'utf8'), AFTER);
   assert.equal(readFileSync(join(home.project, 'other.txt'), 'utf8'), 'untouched\n');
@@ -43,18 +31,9 @@ await runPart('codex', async ({ home, say }) => {
   say('the file on disk changed exactly as edited');
 });
 
-/** The model. It knows nothing but its tools and what their outputs say. */
-function* playModel(request, project, exchanges) {
-  const offered = request.tools.filter(
-    ({ type, name }) => type === 'namespace' && name === NAMESPACE,
-  );
-  assert.deepEqual(offered[0]?.tools.map(({ name }) => name).sort(), TOOL_NAMES);
-
+function* playModel(callTool, project) {
   function* call(tool, args) {
-    const output = yield { namespace: NAMESPACE, name: tool, arguments: args };
-    assert.match(output, /\{/, output);
-    const state = JSON.parse(output.slice(output.indexOf('{')));
-    exchanges.push({ tool, args, state });
+    const state = yield* callTool(tool, args);
     assert.equal(state.error, undefined, JSON.stringify(state.error));
     return state;
   }
@@ -111,91 +90,4 @@ function resultOf(state) {
   const results = state.pending_turn.messages.filter(({ kind }) => kind === 'tool_result');
   assert.equal(results.length, 1);
   return results[0];
-}
-
-function runCodex(codex, home, cwd, baseUrl) {
-  const codexHome = join(home.root, 'codex');
-  mkdirSync(codexHome);
-  writeFileSync(join(codexHome, 'config.toml'), configuration(home, baseUrl));
-  return runProgram(
-    process.execPath,
-    [
-      join(codex, 'bin', 'codex.js'),
-      ...['exec', '--json', '--strict-config', '--skip-git-repo-check', '-C', cwd],
-      'Have the colour made green.',
-    ],
-    { env: { ...home.env, CODEX_HOME: codexHome }, cwd, timeoutMs: 240_000 },
-  );
-}
-
-/** No tool of Codex's own that could change a file, and nothing that would ask for the outside. */
-function configuration(home, baseUrl) {
-  const off = [
-    'apps',
-    'enable_request_compression',
-    'goals',
-    'multi_agent',
-    'plugins',
-    'remote_plugin',
-    'shell_snapshot',
-    'shell_tool',
-    'unified_exec',
-  ];
-  return `
-model = "scripted"
-model_provider = "scripted"
-approval_policy = "never"
-sandbox_mode = "read-only"
-web_search = "disabled"
-check_for_update_on_startup = false
-analytics.enabled = false
-feedback.enabled = false
-${off.map((feature) => `features.${feature} = false`).join('\n')}
-
-[model_providers.scripted]
-name = "Scripted"
-base_url = ${JSON.stringify(baseUrl)}
-wire_api = "responses"
-requires_openai_auth = false
-request_max_retries = 0
-stream_max_retries = 0
-
-[mcp_servers.reins]
-command = ${JSON.stringify(process.execPath)}
-args = ${JSON.stringify([REINS_BIN, 'stdio'])}
-env = { REINS_STATE_DIR = ${JSON.stringify(home.state)} }
-startup_timeout_sec = 30
-tool_timeout_sec = 60
-# Reply and stop are marked as destructive; where nobody can be asked, Codex refuses such tools without this.
-default_tools_approval_mode = "approve"
-`;
-}
-
-/** Codex's own record of its run names the same calls with the same results as the model saw, and no other act. */
-function expectThroughCodex(stdout, exchanges, requests) {
-  for (const { url, headers } of requests) {
-    assert.equal(url, '/v1/responses');
-    assert.match(headers['user-agent'], new RegExp(`^codex_exec/${CODEX.version} `));
-  }
-  assert.equal(requests.length, exchanges.length + 1);
-  const items = stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line))
-    .filter(({ type }) => type === 'item.completed')
-    .map(({ item }) => item);
-  const calls = items.filter(({ type }) => type === 'mcp_tool_call');
-  assert.deepEqual(
-    calls.map(({ server, tool, arguments: args, status, result }) => ({
-      ...{ server, tool, args, status },
-      state: result?.structured_content,
-    })),
-    exchanges.map((exchange) => ({ server: 'reins', status: 'completed', ...exchange })),
-  );
-  // It says once, as an "error", that it has no figures about a model of this name.
-  const others = items.filter(({ type }) => type !== 'mcp_tool_call' && type !== 'error');
-  assert.deepEqual(
-    others.map(({ type, text }) => `${type}: ${text}`),
-    ['agent_message: The session is done.'],
-  );
 }

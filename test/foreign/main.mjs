@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const PARTS = [
   new URL('./codex.mjs', import.meta.url),
+  new URL('./codex-delegate.mjs', import.meta.url),
   new URL('./inspector.mjs', import.meta.url),
   new URL('./conformance.mjs', import.meta.url),
 ];

@@ -14,6 +14,12 @@ export type RpcAnswer = z.infer<typeof answerSchema>;
 
 /** A client that speaks bare JSON-RPC over stdio, so that it can say what no library would. */
 export interface RpcPeer {
+  /** The protocol date that the server has answered with. */
+  readonly protocolVersion: string;
+  /** Every line that has come so far. */
+  readonly lines: readonly string[];
+  /** Sends a line as it is. */
+  write(line: string): void;
   request(method: string, params: Record<string, unknown>): Promise<RpcAnswer>;
   close(): Promise<void>;
 }
@@ -22,25 +28,30 @@ export async function speakJsonRpc(
   home: TestHome,
   protocolVersion: string,
   args: readonly string[] = [],
+  door: 'stdio' | 'delegate' = 'stdio',
 ): Promise<RpcPeer> {
-  const child = spawn(process.execPath, [REINS_BIN, 'stdio', ...args], {
+  const child = spawn(process.execPath, [REINS_BIN, door, ...args], {
     env: home.env,
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   const waiting = new Map<number, (answer: RpcAnswer) => void>();
+  const lines: string[] = [];
   let text = '';
   let next = 0;
   child.stdout.setEncoding('utf8');
   child.stdout.on('data', (chunk: string) => {
     text += chunk;
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
+      lines.push(text.slice(0, end));
       const answer = answerSchema.parse(JSON.parse(text.slice(0, end)));
       text = text.slice(end + 1);
       if (answer.id !== undefined) waiting.get(answer.id)?.(answer);
     }
   });
-  const peer: RpcPeer = {
-    request(method, params) {
+  const peer = {
+    lines,
+    write: (line: string): void => void child.stdin.write(`${line}\n`),
+    request(method: string, params: Record<string, unknown>): Promise<RpcAnswer> {
       next += 1;
       const id = next;
       child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
@@ -52,11 +63,11 @@ export async function speakJsonRpc(
       await ended;
     },
   };
-  await peer.request('initialize', {
+  const { result } = await peer.request('initialize', {
     protocolVersion,
     capabilities: {},
     clientInfo: { name: 'reins-test', version: '1' },
   });
   child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`);
-  return peer;
+  return { ...peer, protocolVersion: z.string().parse(result?.['protocolVersion']) };
 }

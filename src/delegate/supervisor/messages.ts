@@ -26,6 +26,11 @@ export interface SupervisorOrder {
 
 export const supervisorReportSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('started'), pid: z.number().int() }),
+  /** The processes of the run as the latest look found them, so that the adapter knows them if it has to go on alone. */
+  z.object({
+    kind: z.literal('members'),
+    members: z.array(z.object({ pid: z.number().int(), birth: z.string() })),
+  }),
   z.object({ kind: z.literal('not_started'), reason: z.string() }),
   z.object({
     kind: z.literal('exited'),
@@ -40,5 +45,7 @@ export const supervisorReportSchema = z.discriminatedUnion('kind', [
 ]);
 export type SupervisorReport = z.infer<typeof supervisorReportSchema>;
 
+/** A run with more processes than this is reported in part. */
+export const MAX_REPORTED_MEMBERS = 500;
 /** No report is as long, whatever the survivors are called. Bytes. */
-export const MAX_REPORT_BYTES = 64 * 1024;
+export const MAX_REPORT_BYTES = 128 * 1024;

@@ -4,7 +4,7 @@ import { endFamily } from '../../process/end-family.ts';
 import { createFamily, type ProcessFamily } from '../../process/process-family.ts';
 import { spawnInGroup } from '../../process/spawn-in-group.ts';
 import { childEnd, type OwnedChild } from '../../process/spawn-owned.ts';
-import type { SupervisorOrder, SupervisorReport } from './messages.ts';
+import { MAX_REPORTED_MEMBERS, type SupervisorOrder, type SupervisorReport } from './messages.ts';
 
 /** For Claude Code to save its conversation and end when it is told to, in milliseconds. */
 const END_GRACE_MS = 3_000;
@@ -14,7 +14,7 @@ const REAP_MS = 1_000;
 /** Ancestry can be seen only while the ancestors live, so it is looked at while the run goes on. */
 const LOOK_MS = 200;
 /** A look may take at most one part in this many of the time, on a machine with many processes. */
-const LOOK_SHARE = 40;
+const LOOK_SHARE = 20;
 
 /**
  * One run from the start of Claude Code to the end of its last descendant. Reports each step; the last report is
@@ -41,7 +41,7 @@ export async function supervise(
   family.look();
   report({ kind: 'started', pid });
   const watch = new AbortController();
-  void keepLooking(family, watch.signal);
+  void keepLooking(family, report, watch.signal);
   let exited = false;
   const exit = childEnd(child).then(({ exitCode, signal }) => {
     exited = true;
@@ -72,10 +72,21 @@ function start({
   }
 }
 
-async function keepLooking(family: ProcessFamily, signal: AbortSignal): Promise<void> {
+async function keepLooking(
+  family: ProcessFamily,
+  report: (report: SupervisorReport) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let reported = '';
   while (!signal.aborted) {
     const startedAt = performance.now();
-    family.look();
+    const members = family
+      .look()
+      .slice(0, MAX_REPORTED_MEMBERS)
+      .map(({ pid, birth }) => ({ pid, birth }));
+    const seen = members.map(({ pid }) => pid).join();
+    if (seen !== reported) report({ kind: 'members', members });
+    reported = seen;
     const tookMs = performance.now() - startedAt;
     const pauseMs = Math.max(LOOK_MS, tookMs * LOOK_SHARE);
     await sleep(pauseMs, undefined, { signal }).catch(() => {});

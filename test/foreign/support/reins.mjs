@@ -19,6 +19,17 @@ export const TOOL_NAMES = [
   'native_session_stop',
 ];
 
+/** D3: exactly these, sorted. */
+export const DELEGATE_TOOL_NAMES = [
+  'claude.run',
+  'claude.run.cancel',
+  'claude.run.events',
+  'claude.run.list',
+  'claude.run.release',
+  'claude.run.result',
+  'claude.run.start',
+];
+
 /** States that ask the client for nothing yet. */
 export const UNSETTLED = ['starting', 'running', 'stopping'];
 

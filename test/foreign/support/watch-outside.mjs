@@ -12,6 +12,8 @@ export async function watchOutside() {
   });
   server.on('connect', (request, socket) => {
     asked.push(`CONNECT ${request.url}`);
+    // A client may hang up before it has read the refusal.
+    socket.on('error', () => {});
     socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
