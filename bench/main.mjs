@@ -6,6 +6,9 @@ import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureCommand } from './measurements/command.mjs';
 import { measureContinue } from './measurements/continue.mjs';
+import { measureDelegateEvents } from './measurements/delegate-events.mjs';
+import { measureDelegateIdle } from './measurements/delegate-idle.mjs';
+import { measureDelegateRun } from './measurements/delegate-run.mjs';
 import { measureExecutor } from './measurements/executor.mjs';
 import { measureGatewayStart } from './measurements/gateway-start.mjs';
 import { measureGrowth } from './measurements/growth.mjs';
@@ -30,6 +33,9 @@ const MEASUREMENTS = {
   executor: measureExecutor,
   'turn-bytes': measureTurnBytes,
   growth: measureGrowth,
+  'delegate-run': measureDelegateRun,
+  'delegate-events': measureDelegateEvents,
+  'delegate-idle': measureDelegateIdle,
 };
 const DEFAULT_RUNS = 7;
 const USAGE = `npm run bench -- [--runs N] [--json] [${Object.keys(MEASUREMENTS).join(' | ')} ...]`;

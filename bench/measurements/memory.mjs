@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectGateway } from '../support/gateway.mjs';
-import { findProcesses, residentBytes } from '../support/processes.mjs';
+import { findProcesses, residentMegabytes } from '../support/processes.mjs';
 import { plainResult } from '../support/results.mjs';
 import { startSession } from '../support/session.mjs';
 import { textOf } from '../support/text.mjs';
@@ -9,7 +9,6 @@ import { withWorkspace } from '../support/workspace.mjs';
 
 const SESSIONS = 3;
 const TURNS = 10;
-const MEGABYTE = 1e6;
 
 /** Resident memory of a gateway after tools/list and one call, and of a runner after ten turns. */
 export async function measureMemory({ progress }) {
@@ -18,8 +17,8 @@ export async function measureMemory({ progress }) {
   for (let round = 1; round <= SESSIONS; round += 1) {
     progress.say(`memory: session ${round} of ${SESSIONS}`);
     const { gateway, runner } = await withWorkspace(measureOnce);
-    gateways.push(gateway / MEGABYTE);
-    runners.push(runner / MEGABYTE);
+    gateways.push(gateway);
+    runners.push(runner);
   }
   return [
     plainResult({
@@ -42,7 +41,7 @@ async function measureOnce(workspace) {
   try {
     await gateway.client.listTools();
     const session = await startSession(gateway.client, workspace.project);
-    const gatewayBytes = residentBytes(gateway.pid);
+    const gatewayMegabytes = residentMegabytes(gateway.pid);
     const file = join(workspace.project, 'file.txt');
     writeFileSync(file, textOf(10 * 1024));
     for (let turn = 0; turn < TURNS; turn += 1) await session.read(file);
@@ -50,7 +49,7 @@ async function measureOnce(workspace) {
       command.includes('runner.js'),
     );
     if (runners.length !== 1) throw new Error(`${runners.length} runners instead of one`);
-    return { gateway: gatewayBytes, runner: residentBytes(runners[0].pid) };
+    return { gateway: gatewayMegabytes, runner: residentMegabytes(runners[0].pid) };
   } finally {
     await gateway.close();
   }

@@ -12,28 +12,55 @@ import { join } from 'node:path';
 export function startBareClaude({ workspace, home, api, conversation, prompt }) {
   const configDirectory = join(home, 'claude');
   mkdirSync(configDirectory, { recursive: true });
-  const child = spawn(
-    workspace.env.CLAUDE_BIN,
-    [
-      ...['-p', '--bare', '--setting-sources', '', '--strict-mcp-config'],
-      ...['--tools', 'Read', '--allowedTools', 'Read', '--permission-mode', 'dontAsk'],
-      ...['--disable-slash-commands', '--output-format', 'stream-json', '--verbose'],
-      ...[...conversation, '--', prompt],
-    ],
-    {
-      cwd: workspace.project,
-      env: {
-        HOME: home,
-        PATH: workspace.env.PATH,
-        CLAUDE_CONFIG_DIR: configDirectory,
-        ANTHROPIC_BASE_URL: api.baseUrl,
-        ANTHROPIC_API_KEY: 'none',
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-      },
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
+  const args = [
+    ...['-p', '--bare', '--setting-sources', '', '--strict-mcp-config'],
+    ...['--tools', 'Read', '--allowedTools', 'Read', '--permission-mode', 'dontAsk'],
+    ...['--disable-slash-commands', '--output-format', 'stream-json', '--verbose'],
+    ...[...conversation, '--', prompt],
+  ];
+  const env = { ...toClaudeEnv(workspace, api), HOME: home, CLAUDE_CONFIG_DIR: configDirectory };
+  const { child, ended } = spawnClaude(workspace, args, env);
+  return {
+    /** The next request of its agent loop; throws if it ends instead. */
+    nextRequest: () =>
+      Promise.race([
+        api.next(),
+        ended.then(({ code, signal, said }) => {
+          throw new Error(`bare Claude ended (${signal ?? code}) before it asked: ${said}`);
+        }),
+      ]),
+    /** Resolves when it has ended by itself; throws unless that was a success. */
+    completed: () => ended.then(requireSuccess),
+    async end() {
+      if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL');
+      await ended;
     },
-  );
+  };
+}
+
+/** Runs Claude Code by itself until it has ended and its output with it. Throws unless that was a success. */
+export async function runBareClaude(workspace, args, env) {
+  requireSuccess(await spawnClaude(workspace, args, env).ended);
+}
+
+/** What Claude Code needs to reach a Messages API that answers from a script, and nothing else. */
+export function toClaudeEnv(workspace, api) {
+  return {
+    HOME: workspace.env.HOME,
+    PATH: workspace.env.PATH,
+    ANTHROPIC_BASE_URL: api.baseUrl,
+    ANTHROPIC_API_KEY: 'none',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  };
+}
+
+function spawnClaude(workspace, args, env) {
+  const child = spawn(workspace.env.CLAUDE_BIN, args, {
+    cwd: workspace.project,
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8');
@@ -43,25 +70,11 @@ export function startBareClaude({ workspace, home, api, conversation, prompt }) 
   }
   const ended = new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('exit', (code, signal) => resolve({ code, signal }));
+    child.once('close', (code, signal) => resolve({ code, signal, said }));
   });
-  return {
-    /** The next request of its agent loop; throws if it ends instead. */
-    nextRequest: () =>
-      Promise.race([
-        api.next(),
-        ended.then(({ code, signal }) => {
-          throw new Error(`bare Claude ended (${signal ?? code}) before it asked: ${said}`);
-        }),
-      ]),
-    /** Resolves when it has ended by itself; throws unless that was a success. */
-    async completed() {
-      const { code, signal } = await ended;
-      if (code !== 0) throw new Error(`bare Claude ended (${signal ?? code}): ${said}`);
-    },
-    async end() {
-      if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL');
-      await ended;
-    },
-  };
+  return { child, ended };
+}
+
+function requireSuccess({ code, signal, said }) {
+  if (code !== 0) throw new Error(`bare Claude ended (${signal ?? code}): ${said}`);
 }

@@ -1,13 +1,31 @@
 import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import {
+  DEFAULT_INHERITED_ENV_VARS,
+  StdioClientTransport,
+} from '@modelcontextprotocol/client/stdio';
 import { REINS_BIN } from './product-files.mjs';
 
+/** The transport adds these of this process to an environment, unless they are in it. */
+const NOT_INHERITED = Object.fromEntries(
+  DEFAULT_INHERITED_ENV_VARS.map((name) => [name, undefined]),
+);
+
 /** Starts `reins stdio` and connects an MCP client to it. */
-export async function connectGateway(workspace) {
+export function connectGateway(workspace) {
+  return connect('stdio', workspace, workspace.env);
+}
+
+/** Starts `reins delegate` and connects an MCP client to it. Runs get its environment and work in the project. */
+export function connectDelegate(workspace, env = workspace.env) {
+  return connect('delegate', workspace, env);
+}
+
+async function connect(command, workspace, env) {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [REINS_BIN, 'stdio'],
-    env: workspace.env,
+    args: [REINS_BIN, command],
+    env: { ...NOT_INHERITED, ...env },
+    cwd: workspace.project,
     stderr: 'ignore',
   });
   const client = new Client({ name: 'reins-bench', version: '1' });
@@ -27,6 +45,8 @@ export function freshKey() {
 export async function callTool(client, name, args) {
   const result = await client.callTool({ name, arguments: args });
   const state = result.structuredContent;
-  if (result.isError) throw new Error(`${name}: ${state.error?.code}: ${state.error?.message}`);
+  // The delegate door has everything under `result`.
+  const { error } = state.result ?? state;
+  if (result.isError) throw new Error(`${name}: ${error?.code}: ${error?.message}`);
   return state;
 }

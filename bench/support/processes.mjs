@@ -7,13 +7,17 @@ export function findProcesses(text) {
   return all.filter((entry) => entry.pid !== process.pid && entry.searched.includes(text));
 }
 
-/** Resident memory of a process in bytes. */
-export function residentBytes(pid) {
+/** Resident memory of a process in megabytes, of a million bytes each. */
+export function residentMegabytes(pid) {
+  return (readResidentKib(pid) * 1024) / 1e6;
+}
+
+function readResidentKib(pid) {
   if (process.platform === 'linux') {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');
-    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
   }
-  return Number(execFileSync('/bin/ps', ['-o', 'rss=', '-p', String(pid)], { env: {} })) * 1024;
+  return Number(execFileSync('/bin/ps', ['-o', 'rss=', '-p', String(pid)], { env: {} }));
 }
 
 function listFromProc() {

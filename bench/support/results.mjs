@@ -1,7 +1,7 @@
 import { median, summarise } from './statistics.mjs';
 
-/** Ours against a baseline of the same run: the goal is a ratio of the medians of at most `limit`. */
-export function ratioResult({ measurement, unit, samples, baseline, limit, note = null }) {
+/** Ours against a baseline of the same run: the goal is a ratio of the medians of at most `limit`, or there is none. */
+export function ratioResult({ measurement, unit, samples, baseline, limit = null, note = null }) {
   const value = median(samples) / median(baseline);
   return toResult({
     measurement,
@@ -9,8 +9,8 @@ export function ratioResult({ measurement, unit, samples, baseline, limit, note 
     samples,
     baseline,
     comparison: { kind: 'ratio', value },
-    goal: { compares: 'ratio', limit },
-    met: value <= limit,
+    goal: limit === null ? null : { compares: 'ratio', limit },
+    met: limit === null ? null : value <= limit,
     note,
   });
 }

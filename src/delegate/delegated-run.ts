@@ -33,6 +33,8 @@ export interface RunRequest {
   readonly workingDirectory: string;
   readonly timeoutMs: number;
   readonly permissionMode: string;
+  /** Whether Claude Code saves the conversation. */
+  readonly isSaved: boolean;
   /** The native session id, where the caller gave one. */
   readonly sessionId: string | null;
   /** D7: the host's id of the call that started the run; null for a client that has none. */
@@ -165,13 +167,17 @@ export function startDelegatedRun(request: RunRequest, ports: RunPorts): Delegat
 
   const view = (): RunView => {
     const cleanupError = describeCleanup(end.cleanup);
-    const facts = { cause, end, stream, stderr: stderr.text(), cleanupError };
+    const sessionId = stream.sessionId() ?? request.sessionId;
+    const facts = {
+      ...{ cause, end, stream, stderr: stderr.text(), cleanupError },
+      savedSession: request.isSaved ? stream.sessionId() : null,
+    };
     return {
       id: request.id,
       state,
       settled: settlement !== null,
       error: settlement === null ? null : describeOutcome(settlement, request.timeoutMs, facts),
-      sessionId: stream.sessionId() ?? request.sessionId,
+      sessionId,
       finalEvent: stream.evidence().finalEvent,
       exit: end.exit,
       cleanup:

@@ -19,6 +19,8 @@ export interface OutcomeFacts {
   /** The end of what Claude Code printed as errors. */
   readonly stderr: string;
   readonly cleanupError: CodedError | null;
+  /** The native session id, where Claude Code saves the conversation; null where it does not, or has named none yet. */
+  readonly savedSession: string | null;
 }
 
 /** A native error text is quoted up to this many bytes; the whole of it is in the final event. */
@@ -54,16 +56,20 @@ function toSentence(
   code: OutcomeCode,
   at: Date,
   timeoutMs: number,
-  { cause, end, stream, stderr, cleanupError }: OutcomeFacts,
+  { cause, end, stream, stderr, cleanupError, savedSession }: OutcomeFacts,
 ): string {
+  const resume =
+    savedSession === null
+      ? ''
+      : ' What its conversation had come to can be resumed by its session_id.';
   const last = describeLast(stream, at);
   const said = stderr === '' ? '' : `, saying: ${escapeText(stderr)}`;
   const exit = describeExit(end.exit);
   switch (code) {
     case 'timed_out':
-      return `The run did not end within ${timeoutMs / 1000} s (timeout_seconds) and was ended; ${last}. Give it more time, or resume the conversation by its session_id.`;
+      return `The run did not end within ${timeoutMs / 1000} s (timeout_seconds) and was ended; ${last}. A longer timeout_seconds gives it more time.${resume}`;
     case 'cancelled':
-      return `The run was cancelled; ${last}. Its conversation is kept and can be resumed by its session_id.`;
+      return `The run was cancelled; ${last}.${resume}`;
     case 'adapter_closing':
       return 'The client closed the connection, and the run was ended with it.';
     case 'claude_not_started':

@@ -51,6 +51,7 @@ export function prepareRun(
     workingDirectory: requireDirectory(directory ?? adapterDirectory),
     timeoutMs: (timeout ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
     permissionMode,
+    isSaved: native['no_session_persistence'] !== true,
     sessionId: sessionId === undefined ? null : String(sessionId),
     acquiredBy,
   };

@@ -36,7 +36,7 @@ export function createRunRegistry(ports: RunPorts): RunRegistry {
     if (run !== undefined) return run;
     throw new ReinsError(
       'run_unknown',
-      'There is no run with this run_id: it was released, was let go for a newer one, or belongs to another connection. Its conversation can still be resumed by its session_id; claude.run.list shows the runs that there are.',
+      'There is no run with this run_id: it was released, was let go for a newer one, or belongs to another connection. claude.run.list shows the runs that there are; a saved conversation can be resumed by its session_id.',
     );
   };
 

@@ -10,7 +10,7 @@ const input = z.strictObject({ run_id: runId });
 export const cancelTool = defineDelegateTool({
   name: 'claude.run.cancel',
   description:
-    'Ends a run and everything that it started, and returns at once; claude.run.result tells when that is done. Files that were changed stay changed, and the conversation stays saved. Of no effect on a run that is over. To forget a run that is over, there is claude.run.release.',
+    'Ends a run and everything that it started, and returns at once; claude.run.result tells when that is done. Files that were changed stay changed, and what was saved of the conversation stays. Of no effect on a run that is over. To forget a run that is over, there is claude.run.release.',
   annotations: {
     readOnlyHint: false,
     destructiveHint: true,
