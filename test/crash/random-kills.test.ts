@@ -5,6 +5,7 @@ import { freshKey, ScriptedSession } from '../support/scripted-client.ts';
 import { createTestHome } from '../support/test-home.ts';
 import { attempt, bringBack, connectCrashing, findVictims } from './support/crash-session.ts';
 import { ABSENT, expectConsistent, readOrAbsent } from './support/oracle.ts';
+import { randomFrom } from './support/random-from.ts';
 
 /** How many kills: a few in every test run, thousands when asked for. */
 const KILLS = Number(process.env['REINS_CRASH_KILLS'] ?? 6);
@@ -12,17 +13,6 @@ const SEED = Number(process.env['REINS_CRASH_SEED'] ?? Date.now() % 1_000_000);
 /** A session is given up for a fresh one after this many, so that its timeline stays readable. */
 const KILLS_PER_SESSION = 40;
 const LENGTH = 300_000;
-
-/** A small generator of the same numbers for the same seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let value = Math.imul(state ^ (state >>> 15), 1 | state);
-    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value;
-    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const content = (version: number): string => `version ${version}\n${'y'.repeat(LENGTH)}\nend\n`;
 

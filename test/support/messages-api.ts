@@ -34,6 +34,7 @@ export interface MessagesApi {
   readonly requests: readonly ModelRequest[];
   /** The texts of the user's latest message in the latest request. */
   lastTexts(): readonly string[];
+  /** What it answers next, in place of whatever it was to answer. */
   script(...answers: ModelAnswer[]): void;
   close(): Promise<void>;
 }
@@ -64,7 +65,7 @@ export async function startMessagesApi(): Promise<MessagesApi> {
       const parts = typeof content === 'string' ? [{ text: content }] : (content ?? []);
       return parts.map((part) => z.string().catch('').parse(part['text']));
     },
-    script: (...more) => void answers.push(...more),
+    script: (...next) => void answers.splice(0, answers.length, ...next),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
