@@ -1,34 +1,12 @@
 // Bundles the entry points into dist/. Bundling is what keeps a gateway's start and memory small:
 // unused parts of the libraries (zod's locales, the SDK's client half) never reach the process.
-// libsql and ripgrep stay outside because they carry native files.
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-
-const root = fileURLToPath(new URL('..', import.meta.url));
+import { bundleOptions, root } from './bundle-options.mjs';
 
 const output = join(root, 'dist');
-
-const common = {
-  absWorkingDir: root,
-  outdir: 'dist',
-  bundle: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20.19',
-  sourcemap: 'linked',
-  minify: true,
-  // The CommonJS form of some libraries asks for its parts in a way that a bundle cannot follow.
-  mainFields: ['module', 'main'],
-  external: ['libsql', '@vscode/ripgrep', '@modelcontextprotocol/client'],
-  // Some bundled CommonJS dependencies call require(); an ES module has none of its own.
-  banner: {
-    js: "import{createRequire as __reinsRequire}from'node:module';const require=__reinsRequire(import.meta.url);",
-  },
-  logLevel: 'warning',
-  metafile: true,
-};
+const common = { ...bundleOptions, outdir: 'dist', sourcemap: 'linked' };
 const results = await Promise.all([
   // Commands load what they need when they need it.
   build({

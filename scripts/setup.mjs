@@ -17,7 +17,7 @@ if (changed('node_modules/.reins-lock', ['package-lock.json'])) {
   remember('node_modules/.reins-lock', ['package-lock.json']);
 }
 const sources = [
-  ...['package.json', 'package-lock.json', 'scripts/build.mjs'],
+  ...['package.json', 'package-lock.json', 'scripts/build.mjs', 'scripts/bundle-options.mjs'],
   ...filesBelow('src'),
   ...filesBelow('contract'),
 ];

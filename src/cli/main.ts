@@ -1,8 +1,14 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { armFailpoint } from '../base/failpoint.ts';
 import { ReinsError } from '../base/reins-error.ts';
+import { CLIENTS, type ClientName, type Door } from './clients/client-config.ts';
 import { readEnvironment } from './environment.ts';
 import { VERSION } from './version.ts';
+
+interface StdioOptions {
+  readonly content: 'short' | 'full';
+  readonly config?: ClientName;
+}
 
 const environment = () => {
   const settings = readEnvironment(process.env, process.platform);
@@ -18,6 +24,11 @@ const contentOption = () =>
     .choices(['short', 'full'] as const)
     .default('short' as const);
 
+const configOption = () =>
+  new Option('--config <client>', 'print what to put into a client, and do nothing else').choices(
+    CLIENTS,
+  );
+
 // Whoever reads what is printed may stop reading: that is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 1);
@@ -32,7 +43,9 @@ program
   .command('stdio')
   .description('serve one MCP client over stdin and stdout')
   .addOption(contentOption())
-  .action(async (options: { content: 'short' | 'full' }) => {
+  .addOption(configOption())
+  .action(async (options: StdioOptions) => {
+    if (options.config !== undefined) return print(options.config, 'stdio');
     const { runStdio } = await import('./commands/stdio.ts');
     await runStdio(environment(), options.content);
   });
@@ -52,7 +65,9 @@ program
   .command('delegate')
   .description("hand tasks to the user's own Claude Code, for one MCP client over stdin and stdout")
   .addOption(contentOption())
-  .action(async (options: { content: 'short' | 'full' }) => {
+  .addOption(configOption())
+  .action(async (options: StdioOptions) => {
+    if (options.config !== undefined) return print(options.config, 'delegate');
     const { runDelegate } = await import('./commands/delegate.ts');
     await runDelegate(process.env, options.content);
   });
@@ -173,6 +188,11 @@ try {
   if (!(error instanceof ReinsError)) throw error;
   process.stderr.write(`reins: ${error.code}: ${error.message}\n`);
   process.exitCode = 1;
+}
+
+async function print(client: ClientName, door: Door): Promise<void> {
+  const { printConfig } = await import('./commands/print-config.ts');
+  printConfig(client, door);
 }
 
 function parsePort(text: string): number {

@@ -27,6 +27,9 @@ import type { SupervisorPool } from './supervisor-pool.ts';
 /** In the environment of everything that a run starts. One run can be inside another: then both are named. */
 export const MARKER_VARIABLE = 'REINS_RUN_MARKER';
 
+/** The next supervisor is not started while this one's Claude Code starts, which needs the processor more. Milliseconds. */
+const PREPARE_MS = 1_500;
+
 export interface RunRequest {
   readonly id: RunId;
   readonly invocation: Invocation;
@@ -102,6 +105,7 @@ export function startDelegatedRun(request: RunRequest, ports: RunPorts): Delegat
   let end: SupervisionEnd = NEVER_STARTED;
   let settlement: { readonly outcome: Outcome; readonly at: Date } | null = null;
   let supervision: Supervision | undefined;
+  let preparing: NodeJS.Timeout | undefined;
 
   const move = (event: DelegatedRunEvent): void => {
     state = requireTransition(DELEGATED_RUN_TABLE, state, event);
@@ -125,7 +129,9 @@ export function startDelegatedRun(request: RunRequest, ports: RunPorts): Delegat
       stop({ kind: 'launch_failed', code: 'claude_not_started', message: end.notStarted });
     }
     clearTimeout(deadline);
+    clearTimeout(preparing);
     settle();
+    setImmediate(ports.supervisors.prepare);
   };
   const supervise = async (claude: string, by: Supervision): Promise<SupervisionEnd> => {
     const marker = `${ports.adapterMarker}.${randomBytes(15).toString('base64url')}`;
@@ -142,7 +148,7 @@ export function startDelegatedRun(request: RunRequest, ports: RunPorts): Delegat
       {
         onStarted() {
           move('claude_started');
-          ports.supervisors.prepare();
+          preparing = setTimeout(ports.supervisors.prepare, PREPARE_MS);
         },
         onExited() {
           exited = true;

@@ -76,9 +76,9 @@ export function createRunRegistry(ports: RunPorts): RunRegistry {
     },
     async close() {
       closing = true;
-      ports.supervisors.close();
       for (const run of runs.values()) run.stop({ kind: 'adapter_closing' });
       await withinTime(Promise.all([...runs.values()].map(({ settled }) => settled)), CLOSE_MS);
+      await ports.supervisors.close();
     },
   };
 }

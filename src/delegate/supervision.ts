@@ -54,8 +54,8 @@ const END_TIMEOUT_MS = 20_000;
 const DRAIN_MS = 2_000;
 const SWEEP_GRACE_MS = 500;
 
-/** Starts a supervisor, which waits for its order. `adapterMarker` is in the marker of each run of this adapter. */
-export function startSupervision(command: Command, adapterMarker: string): Supervision {
+/** Starts a supervisor, which waits for its order. */
+export function startSupervision(command: Command): Supervision {
   const supervisor = spawnReporting(command);
   let failure: Error | undefined;
   const gone = childEnd(supervisor.child).then(({ error }) => {
@@ -64,7 +64,6 @@ export function startSupervision(command: Command, adapterMarker: string): Super
   const send = (message: SupervisorCommand): void => {
     supervisor.stdin.write(`${JSON.stringify(message)}\n`);
   };
-  send({ kind: 'hello', adapterMarker });
   let endTimer: NodeJS.Timeout | undefined;
   return {
     isAlive: () => supervisor.child.exitCode === null && supervisor.child.signalCode === null,

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import type { Command } from './spawn-owned.ts';
 
 /**
@@ -15,4 +16,16 @@ export function spawnInGroup(command: Command, stdin: string | null): ChildProce
   child.stdin?.on('error', () => {});
   child.stdin?.end(stdin);
   return child;
+}
+
+/**
+ * Lets go of stdout and stderr, so that whoever reads them sees their end with the last child and need not wait for
+ * this process. Nothing may be printed here afterwards; it would go nowhere.
+ */
+export function giveUpOutput(): void {
+  for (const fd of [1, 2]) {
+    closeSync(fd);
+    // The lowest free descriptor is taken, which is the one that has just been closed.
+    openSync('/dev/null', 'w');
+  }
 }

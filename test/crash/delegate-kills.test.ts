@@ -126,7 +126,7 @@ function expectTrue(over: RunResult, victim: string, tag: string): void {
 }
 
 async function expectNothingLeft(tag: string, home: TestHome): Promise<void> {
-  for (let tries = 0; tries < 1000 && tagged(tag).length > 0; tries += 1) await sleep(20);
+  for (let tries = 0; tries < 1500 && tagged(tag).length > 0; tries += 1) await sleep(20);
   expect(tagged(tag), `seed ${SEED}, home ${home.root}`).toEqual([]);
 }
 

@@ -28,9 +28,10 @@ export function listAll(): SeenProcess[] {
     });
 }
 
-/** The supervisors of an adapter. */
+/** The supervisors of an adapter. Its guard, a shell, names their program as well. */
 export function supervisorsOf(adapter: number): SeenProcess[] {
   return listAll().filter(
-    ({ parentPid, command }) => parentPid === adapter && command.includes('supervisor.js'),
+    ({ parentPid, command }) =>
+      parentPid === adapter && command.includes('supervisor.js') && !command.startsWith('/bin/sh'),
   );
 }

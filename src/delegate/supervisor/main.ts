@@ -10,6 +10,8 @@ import { supervise } from './supervise.ts';
 
 /** A prompt of a megabyte can take six times that in JSON escapes; the environment comes on top. */
 const MAX_COMMAND_BYTES = 16 * 1024 * 1024;
+/** For what a sweep finds, which its own supervisor should have ended by then. Milliseconds. */
+const SWEEP_GRACE_MS = 1_000;
 
 closeInherited();
 const channel = new Socket({ fd: CHANNEL_FD, readable: false, writable: true });
@@ -18,9 +20,7 @@ const report = (message: SupervisorReport): void => {
   channel.write(`${JSON.stringify(message)}\n`);
 };
 
-let adapterMarker: string | undefined;
 let run: Promise<void> | undefined;
-let adapterIsGone = false;
 let requestEnd = (): void => {};
 const endRequested = new Promise<void>((resolve) => {
   requestEnd = resolve;
@@ -31,9 +31,6 @@ process.stdin.on(
   splitLines(MAX_COMMAND_BYTES, (line) => {
     const command = parseCommand(line);
     switch (command?.kind) {
-      case 'hello':
-        adapterMarker = command.adapterMarker;
-        break;
       case 'order':
         run ??= supervise(command, endRequested, report).then(leave);
         break;
@@ -41,7 +38,10 @@ process.stdin.on(
         requestEnd();
         break;
       case 'dismiss':
-        if (run === undefined) process.exit(0);
+        if (run === undefined) leave();
+        break;
+      case 'sweep':
+        run ??= sweep(command.adapterMarker).then(leave);
         break;
       case undefined:
         // Nothing but the adapter writes here: a line that it cannot have written means that all bets are off.
@@ -51,20 +51,16 @@ process.stdin.on(
   }),
 );
 process.stdin.once('close', () => {
-  adapterIsGone = true;
   requestEnd();
-  void (run ?? leave());
+  if (run === undefined) leave();
 });
 process.stdin.on('error', () => {});
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, requestEnd);
 
-/**
- * When the adapter is gone, each of its supervisors looks for everything that any of its runs has left, because the
- * supervisor of another run may have been ended together with it.
- */
-async function leave(): Promise<void> {
-  if (adapterIsGone && adapterMarker !== undefined) {
-    await endFamily(createFamily({ marker: adapterMarker, self: process.pid }), 0);
-  }
+async function sweep(marker: string): Promise<void> {
+  await endFamily(createFamily({ marker, self: process.pid }), SWEEP_GRACE_MS);
+}
+
+function leave(): void {
   channel.end(() => process.exit(0));
 }

@@ -1,16 +1,17 @@
 import * as z from 'zod';
 
 /**
- * What goes between the adapter and a supervisor, a JSON line each. The adapter writes to the supervisor's stdin, first
- * `hello`, then `order` or `dismiss`, then perhaps `end`; when stdin ends without, the adapter is gone. The supervisor answers on a channel
- * of its own, so that nothing which Claude Code prints can be taken for a report.
+ * What goes between the adapter and a supervisor, a JSON line each. The adapter writes to the supervisor's stdin; when
+ * that ends, the adapter is gone. The supervisor answers on a channel of its own, so that nothing which Claude Code
+ * prints can be taken for a report.
  */
 export type SupervisorCommand =
-  | { readonly kind: 'hello'; readonly adapterMarker: string }
   | ({ readonly kind: 'order' } & SupervisorOrder)
   | { readonly kind: 'end' }
   /** There will be no order. */
-  | { readonly kind: 'dismiss' };
+  | { readonly kind: 'dismiss' }
+  /** Ends whatever is left of all runs of an adapter. */
+  | { readonly kind: 'sweep'; readonly adapterMarker: string };
 
 export interface SupervisorOrder {
   readonly file: string;

@@ -9,10 +9,10 @@ export function parseCommand(line: string): SupervisorCommand | undefined {
   const value = parseJson(line);
   if (!isRecord(value)) return undefined;
   switch (value['kind']) {
-    case 'hello': {
+    case 'sweep': {
       const { adapterMarker } = value;
       return typeof adapterMarker === 'string' && adapterMarker !== ''
-        ? { kind: 'hello', adapterMarker }
+        ? { kind: 'sweep', adapterMarker }
         : undefined;
     }
     case 'order': {

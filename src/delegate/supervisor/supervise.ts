@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withinTime } from '../../base/within-time.ts';
 import { endFamily } from '../../process/end-family.ts';
 import { createFamily, type ProcessFamily } from '../../process/process-family.ts';
-import { spawnInGroup } from '../../process/spawn-in-group.ts';
+import { giveUpOutput, spawnInGroup } from '../../process/spawn-in-group.ts';
 import { childEnd, type OwnedChild } from '../../process/spawn-owned.ts';
 import { MAX_REPORTED_MEMBERS, type SupervisorOrder, type SupervisorReport } from './messages.ts';
 
@@ -31,6 +31,7 @@ export async function supervise(
     report({ kind: 'cleaned', survivors: [] });
     return;
   }
+  giveUpOutput();
   const { child, pid } = started;
   const family = createFamily({
     marker: order.marker,
