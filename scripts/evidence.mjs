@@ -2,8 +2,9 @@
 // which binary, and which did not. The kinds are never added up: that a stand-in was handled well says nothing about an
 // account, and neither says anything about a host.
 //   --clients  also lets the Codex CLI, fetched from npm, call the tools
+//   --only KIND  runs that kind alone
 //   --model    also hands one small task to Claude Code with your own account, which costs what your account costs
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,19 +21,26 @@ const { values } = parseArgs({
   options: {
     clients: { type: 'boolean', default: false },
     model: { type: 'boolean', default: false },
+    only: { type: 'string' },
     out: { type: 'string', default: join(root, 'evidence', 'delegate.json') },
   },
 });
 
 const claude = process.env['CLAUDE_BIN'] ?? findPinnedClaude();
-const checks = [
-  fixtures(),
-  nativeInterface(),
-  nativeExecution(),
-  clientInteroperability(),
-  hostInteroperability(),
-  await authenticatedModel(),
-];
+const KINDS = {
+  fixtures,
+  native_interface: nativeInterface,
+  native_execution_scripted_model: nativeExecution,
+  client_interoperability: clientInteroperability,
+  host_interoperability: hostInteroperability,
+  authenticated_model_execution: authenticatedModel,
+};
+const checks = [];
+for (const [kind, check] of Object.entries(KINDS)) {
+  const isWanted = values.only === undefined || values.only === kind;
+  const found = isWanted ? await check() : notRun('another kind was asked for');
+  checks.push({ kind, ...found });
+}
 const record = {
   format_version: 1,
   recorded_at: new Date().toISOString(),
@@ -56,7 +64,7 @@ function fixtures() {
     'test/unit/process/family',
     'test/e2e/delegate',
   ];
-  return vitest('fixtures', ['--project', 'unit', '--project', 'e2e', ...files]);
+  return vitest(['--project', 'unit', '--project', 'e2e', ...files]);
 }
 
 /** The contract against what the binary prints of itself. No model, no network. */
@@ -72,7 +80,6 @@ function nativeInterface() {
   );
   const passed = missing.length === 0 && wrong.length === 0;
   return {
-    kind: 'native_interface',
     status: passed ? 'passed' : 'failed',
     detail: passed
       ? `${flags.length} flags and the version are as the contract says`
@@ -82,47 +89,30 @@ function nativeInterface() {
 
 /** The real binary, its model a Messages API on loopback. */
 function nativeExecution() {
-  return vitest('native_execution_scripted_model', [
-    '--project',
-    'installed',
-    'test/installed/delegate',
-  ]);
+  return vitest(['--project', 'installed', 'test/installed/delegate']);
 }
 
 function clientInteroperability() {
-  const kind = 'client_interoperability';
-  if (!values.clients) {
-    return { kind, status: 'not_run', detail: 'type: npm run evidence -- --clients' };
-  }
+  if (!values.clients) return notRun('type: npm run evidence -- --clients');
   const { status } = spawnSync(process.execPath, ['test/foreign/codex-delegate.mjs'], {
     cwd: root,
     stdio: ['ignore', 2, 2],
   });
   return {
-    kind,
     status: status === 0 ? 'passed' : 'failed',
     detail: 'the Codex CLI with a scripted model',
   };
 }
 
 function hostInteroperability() {
-  return {
-    kind: 'host_interoperability',
-    status: 'not_run',
-    detail: 'needs a Computer MCP host; load package/reins.zip into one and record what it says',
-  };
+  return notRun(
+    'needs a Computer MCP host; load package/reins.zip into one and record what it says',
+  );
 }
 
 /** Only on purpose: it uses the account that this user has signed in with. */
 async function authenticatedModel() {
-  const kind = 'authenticated_model_execution';
-  if (!values.model) {
-    return {
-      kind,
-      status: 'not_run',
-      detail: 'uses your account; type: npm run evidence -- --model',
-    };
-  }
+  if (!values.model) return notRun('uses your account; type: npm run evidence -- --model');
   const directory = mkdtempSync(join(tmpdir(), 'reins-evidence-'));
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -143,18 +133,22 @@ async function authenticatedModel() {
     const detail = passed
       ? `answered for ${event.total_cost_usd} US dollars by its own count`
       : `${state}: ${error?.message ?? event?.result}`;
-    return { kind, status: passed ? 'passed' : 'failed', detail };
+    return { status: passed ? 'passed' : 'failed', detail };
   } finally {
     await client.close();
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-function vitest(kind, args) {
+function notRun(detail) {
+  return { status: 'not_run', detail };
+}
+
+function vitest(args) {
   const directory = mkdtempSync(join(tmpdir(), 'reins-evidence-'));
   const file = join(directory, 'report.json');
   try {
-    say(`${kind}: running ...`);
+    say(`running ${args.join(' ')} ...`);
     spawnSync(
       join(root, 'node_modules', '.bin', 'vitest'),
       ['run', ...args, '--reporter=json', `--outputFile=${file}`],
@@ -163,7 +157,6 @@ function vitest(kind, args) {
     const report = JSON.parse(readFileSync(file, 'utf8'));
     const { numPassedTests: passed, numFailedTests: failed, numTotalTests: all } = report;
     return {
-      kind,
       status: report.success && passed > 0 ? 'passed' : 'failed',
       detail: `${passed} of ${all} tests passed, ${failed} failed, ${all - passed - failed} not run here`,
     };
@@ -172,9 +165,11 @@ function vitest(kind, args) {
   }
 }
 
+/** What a program prints, nothing if it fails. */
 function printed(file, ...args) {
   const env = { HOME: '/nonexistent', PATH: '/usr/bin:/bin' };
-  return execFileSync(file, args, { encoding: 'utf8', env, timeout: 10_000 });
+  const { status, stdout } = spawnSync(file, args, { encoding: 'utf8', env, timeout: 10_000 });
+  return status === 0 ? stdout : '';
 }
 
 function readJson(path) {

@@ -28,7 +28,7 @@ afterEach(async () => {
   await home.dispose();
 });
 
-test('N1 N2 there are exactly six tools, every parameter described, schemas and annotations complete', async () => {
+test('N1 N2 N4 there are exactly six tools, every parameter described, schemas and annotations complete', async () => {
   gateway = await connectStdio(home);
   const { tools } = await gateway.client.listTools();
   expect(tools.map(({ name }) => name)).toEqual(TOOLS);
