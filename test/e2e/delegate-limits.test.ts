@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod';
 import { Delegate } from '../support/delegate.ts';
-import { installFake } from '../support/fake-claude.ts';
 import { createTestHome, type TestHome } from '../support/test-home.ts';
 
 let home: TestHome;
@@ -16,7 +15,7 @@ afterEach(async () => {
 
 async function open(fake: string, env: Record<string, string> = {}): Promise<Delegate> {
   home = createTestHome();
-  delegate = await Delegate.connect(home, { CLAUDE_BIN: installFake(home, fake), ...env });
+  delegate = await Delegate.withFake(home, fake, env);
   return delegate;
 }
 

@@ -2,7 +2,6 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Delegate, type RunResult } from '../support/delegate.ts';
-import { installFake } from '../support/fake-claude.ts';
 import { listAll, type SeenProcess, supervisorsOf } from '../support/run-processes.ts';
 import { createTestHome, killAll, type TestHome } from '../support/test-home.ts';
 
@@ -17,10 +16,7 @@ afterEach(async () => {
 
 async function open(fake: string): Promise<Delegate> {
   home = createTestHome();
-  delegate = await Delegate.connect(home, {
-    CLAUDE_BIN: installFake(home, fake),
-    TEST_TAG: tag,
-  });
+  delegate = await Delegate.withFake(home, fake, { TEST_TAG: tag });
   return delegate;
 }
 

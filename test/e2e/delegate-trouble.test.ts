@@ -1,7 +1,6 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import { Delegate, type RunResult } from '../support/delegate.ts';
-import { installFake } from '../support/fake-claude.ts';
 import { createTestHome, type TestHome } from '../support/test-home.ts';
 
 let home: TestHome;
@@ -15,7 +14,7 @@ afterEach(async () => {
 
 async function open(fake: string, env: Record<string, string> = {}): Promise<Delegate> {
   home = createTestHome();
-  delegate = await Delegate.connect(home, { CLAUDE_BIN: installFake(home, fake), ...env });
+  delegate = await Delegate.withFake(home, fake, env);
   return delegate;
 }
 

@@ -1,7 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { Delegate } from '../support/delegate.ts';
-import { installFake } from '../support/fake-claude.ts';
 import { supervisorsOf } from '../support/run-processes.ts';
 import { createTestHome, killAll, type TestHome } from '../support/test-home.ts';
 import { WORK_URI, WorkChecker } from '../support/work-checker.ts';
@@ -20,7 +19,7 @@ afterEach(async () => {
 
 async function open(fake: string): Promise<Delegate> {
   home = createTestHome();
-  delegate = await Delegate.connect(home, { CLAUDE_BIN: installFake(home, fake) });
+  delegate = await Delegate.withFake(home, fake);
   return delegate;
 }
 
@@ -132,7 +131,7 @@ test(`D5 D6 D7 a host that looks through ${STEPS} random steps never sees a word
     runs: Map<string, string>;
   }> => {
     const fake = ['well-behaved', 'silent-mid-turn', 'result-then-hang'][randomInt(3)] ?? '';
-    const adapter = await Delegate.connect(home, { CLAUDE_BIN: installFake(home, fake) });
+    const adapter = await Delegate.withFake(home, fake);
     return { adapter, host: new WorkChecker(adapter.client), runs: new Map() };
   };
   let now = await open();

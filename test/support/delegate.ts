@@ -1,6 +1,7 @@
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import * as z from 'zod';
+import { installFake } from './fake-claude.ts';
 import { REINS_BIN } from './gateway.ts';
 import type { TestHome } from './test-home.ts';
 
@@ -67,6 +68,15 @@ export class Delegate {
     const pid = transport.pid;
     if (pid === null) throw new Error('the adapter has no pid');
     return new Delegate(client, pid);
+  }
+
+  /** With one of the stand-ins for Claude Code. */
+  static withFake(
+    home: TestHome,
+    fake: string,
+    env: Record<string, string> = {},
+  ): Promise<Delegate> {
+    return Delegate.connect(home, { CLAUDE_BIN: installFake(home, fake), ...env });
   }
 
   async call(

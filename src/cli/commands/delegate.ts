@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { createLog } from '../../base/log.ts';
 import { assertClaude } from '../../claude/assert-version.ts';
 import { toClaudeSearch } from '../../claude/find-claude.ts';
 import { inheritedEnvironment } from '../../claude/inherited-environment.ts';
-import { findSystemProgram } from '../../confine/find-system-program.ts';
 import { MARKER_VARIABLE } from '../../delegate/delegated-run.ts';
 import { createRunRegistry } from '../../delegate/run-registry.ts';
 import { createSupervisorPool } from '../../delegate/supervisor-pool.ts';
@@ -14,7 +11,7 @@ import { createDelegateServer } from '../../mcp/delegate/server.ts';
 import { serveOverStdio } from '../../mcp/stdio-front.ts';
 import type { ContentMode } from '../../mcp/to-tool-result.ts';
 import { closeInherited } from '../../process/close-inherited.ts';
-import { toAdoptingCommand } from '../../process/to-adopting-command.ts';
+import { supervisorCommand } from '../supervisor-command.ts';
 import { VERSION } from '../version.ts';
 
 /** `reins delegate`: ends when the client closes stdin, and every run with it. */
@@ -47,20 +44,4 @@ export async function runDelegate(
   await Promise.race([client, told]);
   await registry.close();
   process.exit(0);
-}
-
-function supervisorCommand() {
-  const built = fileURLToPath(new URL('./supervisor.js', import.meta.url));
-  // A test imports this file from src/, where the built supervisor is in dist/.
-  const entry = existsSync(built)
-    ? built
-    : fileURLToPath(new URL('../../../dist/supervisor.js', import.meta.url));
-  const command = {
-    file: process.execPath,
-    // It waits most of its life.
-    args: ['--max-semi-space-size=1', '--optimize-for-size', entry],
-    cwd: '/',
-    env: { PATH: '/usr/bin:/bin' },
-  };
-  return toAdoptingCommand(command, findSystemProgram('perl'));
 }

@@ -5,6 +5,7 @@ import { closeInherited } from '../../process/close-inherited.ts';
 import type { Check } from '../doctor/check.ts';
 import { checkClaudePromises } from '../doctor/check-claude-promises.ts';
 import { checkCommandPromises } from '../doctor/check-command-promises.ts';
+import { checkDelegatePromises } from '../doctor/check-delegate-promises.ts';
 import { checkRequirements } from '../doctor/check-requirements.ts';
 import { createDoctorLab } from '../doctor/doctor-lab.ts';
 import type { Environment } from '../environment.ts';
@@ -13,7 +14,8 @@ import { describeTerminal } from '../terminal.ts';
 const HEADINGS: Readonly<Record<Check['group'], string>> = {
   requirement: 'What is installed',
   commands: 'A command of a session, tried just now',
-  claude: 'Claude Code itself, tried just now',
+  claude: 'Claude Code of a session, tried just now',
+  delegate: 'A delegated run, tried just now',
 };
 
 /** `reins doctor`: what is there, what is missing, and which promises hold on this computer. Exit code 1 if any does not. */
@@ -81,6 +83,7 @@ async function* examine(environment: Environment): AsyncGenerator<Check> {
       remedy: error.message,
     };
   }
+  yield* checkDelegatePromises();
 }
 
 function createPrinter(): (check: Check) => void {

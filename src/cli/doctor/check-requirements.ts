@@ -29,6 +29,14 @@ export async function* checkRequirements(environment: Environment): AsyncGenerat
       'Install util-linux; without it commands cannot write anything, not even for themselves.',
     );
   }
+  if (process.platform === 'linux') {
+    yield await checkProgram(
+      'perl',
+      'perl',
+      findSystemProgram('perl'),
+      'Install perl; only "reins delegate" uses it, so that no process of a run can get out of its sight.',
+    );
+  }
   yield await checkProgram(
     'git',
     'Git',

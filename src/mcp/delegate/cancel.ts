@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { toInputSchema } from '../to-input-schema.ts';
+import { TAKES_AWAY } from '../tool-annotations.ts';
 import { RUN_OUTPUT } from './output-schemas.ts';
 import { runId } from './parameters.ts';
 import { describeRun, toRunResult } from './run-result.ts';
@@ -11,12 +12,7 @@ export const cancelTool = defineDelegateTool({
   name: 'claude.run.cancel',
   description:
     'Ends a run and everything that it started, and returns at once; claude.run.result tells when that is done. Files that were changed stay changed, and what was saved of the conversation stays. Of no effect on a run that is over. To forget a run that is over, there is claude.run.release.',
-  annotations: {
-    readOnlyHint: false,
-    destructiveHint: true,
-    idempotentHint: true,
-    openWorldHint: false,
-  },
+  annotations: TAKES_AWAY,
   risk: 'destructive',
   continues: true,
   inputSchema: toInputSchema(input),

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { MAX_WINDOW_EVENTS } from '../../delegate/event-window.ts';
 import { toInputSchema } from '../to-input-schema.ts';
+import { READ_ONLY } from '../tool-annotations.ts';
 import { EVENTS_OUTPUT } from './output-schemas.ts';
 import { runId } from './parameters.ts';
 import { defineDelegateTool } from './tool.ts';
@@ -28,12 +29,7 @@ export const eventsTool = defineDelegateTool({
   name: 'claude.run.events',
   description:
     "Reads a page of a run's native stream-json events, oldest first. The latest 256 events and 256 KiB are held: missed_events says how many before this page are gone, omitted_events how many of the run were too long to be held. The outcome of a run is in claude.run.result, whose final_event is held apart. Changes nothing.",
-  annotations: {
-    readOnlyHint: true,
-    destructiveHint: false,
-    idempotentHint: true,
-    openWorldHint: false,
-  },
+  annotations: READ_ONLY,
   risk: 'read-only',
   continues: true,
   inputSchema: toInputSchema(input),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { toInputSchema } from '../to-input-schema.ts';
+import { TAKES_AWAY } from '../tool-annotations.ts';
 import { RELEASE_OUTPUT } from './output-schemas.ts';
 import { runId } from './parameters.ts';
 import { defineDelegateTool } from './tool.ts';
@@ -10,12 +11,7 @@ export const releaseTool = defineDelegateTool({
   name: 'claude.run.release',
   description:
     'Forgets a run that is over: its result and events. A saved conversation stays; session_id is needed to resume it. Refused with run_active while the run is under way (claude.run.cancel ends it) and with cleanup_unconfirmed while something of it may still be running.',
-  annotations: {
-    readOnlyHint: false,
-    destructiveHint: true,
-    idempotentHint: false,
-    openWorldHint: false,
-  },
+  annotations: TAKES_AWAY,
   risk: 'destructive',
   continues: true,
   inputSchema: toInputSchema(input),

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { withinTime } from '../../base/within-time.ts';
 import { toInputSchema } from '../to-input-schema.ts';
+import { READ_ONLY } from '../tool-annotations.ts';
 import { RUN_OUTPUT } from './output-schemas.ts';
 import { runId } from './parameters.ts';
 import { toRunAnswer } from './run-result.ts';
@@ -23,12 +24,7 @@ export const resultTool = defineDelegateTool({
   name: 'claude.run.result',
   description:
     'Shows how a run stands, after waiting for its end if asked to. completed says that it is over, not that it succeeded: is_error, error and state say how. final_event holds the native result with the answer, cost and denied permissions; session_id is what resume_session_id of a later run takes. Steps on the way are in claude.run.events. Repeats and releases nothing.',
-  annotations: {
-    readOnlyHint: true,
-    destructiveHint: false,
-    idempotentHint: true,
-    openWorldHint: false,
-  },
+  annotations: READ_ONLY,
   risk: 'read-only',
   continues: true,
   inputSchema: toInputSchema(input),

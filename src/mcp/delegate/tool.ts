@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import type { JsonObject } from '../../base/canonical-json.ts';
 import type { DelegatedRun } from '../../delegate/delegated-run.ts';
 import type { RunRegistry } from '../../delegate/run-registry.ts';
+import type { ToolAnnotations } from '../tool-annotations.ts';
 
 /** D4: the least that a host has to ask for before it lets a call through. */
 export type Risk = 'full-shell' | 'read-only' | 'destructive';
@@ -30,12 +31,7 @@ export interface ToolAnswer {
 export interface DelegateTool<Input = unknown> {
   readonly name: string;
   readonly description: string;
-  readonly annotations: {
-    readonly readOnlyHint: boolean;
-    readonly destructiveHint: boolean;
-    readonly idempotentHint: boolean;
-    readonly openWorldHint: boolean;
-  };
+  readonly annotations: ToolAnnotations;
   readonly risk: Risk;
   /** D8: whether the call is about a run that exists, named by `run_id`. */
   readonly continues: boolean;

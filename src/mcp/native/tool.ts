@@ -1,17 +1,13 @@
 import type * as z from 'zod';
 import type { SessionService } from '../../session/session-service.ts';
 import type { SessionState } from '../../session/session-state.ts';
+import type { ToolAnnotations } from '../tool-annotations.ts';
 
 /** One of the six tools: what a client reads of it, what it accepts and what it does. */
 export interface NativeTool<Input = unknown> {
   readonly name: string;
   readonly description: string;
-  readonly annotations: {
-    readonly readOnlyHint: boolean;
-    readonly destructiveHint: boolean;
-    readonly idempotentHint: boolean;
-    readonly openWorldHint: boolean;
-  };
+  readonly annotations: ToolAnnotations;
   readonly input: z.ZodType<Input>;
   call(input: Input, service: SessionService): Promise<SessionState>;
 }
