@@ -14,6 +14,9 @@ import { concludePromise, PROBE_TIMEOUT_MS } from './promise.ts';
 
 /** For a process in the background to come to run, in milliseconds. */
 const START_MS = 300;
+/** A limit that is known, where there is nothing that adopts. */
+const REMEDY =
+  'Install perl if it is missing above. Without it, and on macOS, the end of a delegated run need not be the end of all that it started.';
 const ENVIRONMENT = { PATH: '/usr/bin:/bin' };
 
 /** Tries with a shell in the place of Claude Code whether a delegated run can leave a process behind. */
@@ -37,8 +40,8 @@ export async function* checkDelegatePromises(): AsyncGenerator<Check> {
   for (const each of left) await endLeftover(each);
   if (control.length === 0) yield concludePromise(promise, 'controlFailed');
   else if (notStarted !== null) yield concludePromise(promise, 'notStarted');
-  else
-    yield concludePromise(promise, left.length > 0 || cleanup.kind !== 'clean' ? 'broken' : 'held');
+  else if (left.length === 0 && cleanup.kind === 'clean') yield concludePromise(promise, 'held');
+  else yield { ...concludePromise(promise, 'broken'), remedy: REMEDY };
 }
 
 /** A child that has left its parent, its environment and, where there is a program for that, its session. */
