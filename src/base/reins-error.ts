@@ -9,6 +9,7 @@ export type RequestErrorCode =
   | 'tool_not_available'
   | 'working_directory_invalid'
   | 'worktree_refused'
+  | 'skill_refused'
   | 'feature_unavailable'
   | 'session_unknown'
   | 'session_busy'

@@ -6,6 +6,7 @@ import { locateStateDirectory } from '../base/state-directory.ts';
 import { type ClaudeSearch, toClaudeSearch } from '../claude/find-claude.ts';
 import type { ProtectionSettings } from '../confine/path-protection.ts';
 import { DEFAULT_LEASE_SECONDS, MAX_LEASE_SECONDS } from '../session/lease.ts';
+import { parseAllowList, type SkillPin } from '../skills/allow-list.ts';
 import { TOOL_LOCATIONS } from '../tools/command/command-environment.ts';
 
 /** What Reins takes from the environment, read once where the program starts. */
@@ -15,6 +16,8 @@ export interface Environment {
   readonly claude: ClaudeSearch;
   readonly leaseSeconds: number;
   readonly protection: ProtectionSettings;
+  /** The skills that sessions may have. */
+  readonly skillAllowList: readonly SkillPin[];
   readonly searchPath: string;
   /** Where the user's tools live, for commands: JAVA_HOME and the like. */
   readonly toolLocations: Readonly<Record<string, string>>;
@@ -40,6 +43,7 @@ export function readEnvironment(
       closed: readPatterns(env, 'REINS_PROTECTED_PATHS_JSON'),
       opened: readPatterns(env, 'REINS_UNPROTECTED_PATHS_JSON'),
     },
+    skillAllowList: readSkillAllowList(env),
     searchPath: env['PATH'] ?? '',
     toolLocations: Object.fromEntries(
       TOOL_LOCATIONS.map((name) => [name, env[name] ?? '']).filter(([, value]) =>
@@ -59,6 +63,24 @@ function readFailpoint(env: Readonly<Record<string, string | undefined>>): Failp
   throw new ReinsError(
     'invalid_parameter',
     `REINS_FAILPOINT is "${name}" and has to be one of ${FAILPOINTS.join(', ')}; correct or unset it.`,
+  );
+}
+
+const ALLOW_LIST_NAMES = [
+  'REINS_SKILL_ALLOWLIST_JSON',
+  'CLAUDE_TOOLS_NATIVE_SKILL_ALLOWLIST_JSON',
+] as const;
+
+function readSkillAllowList(
+  env: Readonly<Record<string, string | undefined>>,
+): readonly SkillPin[] {
+  const name = ALLOW_LIST_NAMES.find((each) => (env[each] ?? '') !== '');
+  if (name === undefined) return [];
+  const list = parseAllowList(env[name] ?? '');
+  if (list !== undefined) return list;
+  throw new ReinsError(
+    'invalid_parameter',
+    `${name} has to be a JSON array of at most 1000 entries such as {"skill_id":"personal:review","content_sha256":"<64 hex digits>"}; correct or unset it, "reins skills" prints the entries.`,
   );
 }
 

@@ -160,6 +160,16 @@ worktrees
   });
 
 program
+  .command('skills')
+  .description('list the skills that sessions could have, and the entries that allow them')
+  .option('--directory <path>', "whose project's skills to list", '.')
+  .option('--json', 'print JSON')
+  .action(async (options: { directory: string; json?: true }) => {
+    const { runSkills } = await import('./commands/skills.ts');
+    runSkills(environment(), options);
+  });
+
+program
   .command('doctor')
   .description('show what is installed, and try what is promised on this computer')
   .option('--json', 'print JSON')

@@ -45,6 +45,12 @@ export function openGateway(environment: Environment): Gateway {
     opened: environment.protection.opened,
     leaseSeconds: environment.leaseSeconds,
     planWorktree: (topLevel) => planWorktree(state, environment.userHome, topLevel),
+    freezeSkills: async (asked, project) => {
+      // Reading front matter takes a library that most gateways never need.
+      const { freezeSkills } = await import('../skills/freeze-skills.ts');
+      const places = { home: environment.userHome, project };
+      return freezeSkills(asked, environment.skillAllowList, places);
+    },
     reconcile: (session) =>
       reconcileActions({
         database,

@@ -106,6 +106,17 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN boundary TEXT;
   ALTER TABLE sessions ADD COLUMN worktree TEXT;
   `,
+  `
+  CREATE TABLE skills (
+    session_id TEXT NOT NULL REFERENCES sessions,
+    ordinal INTEGER NOT NULL,
+    skill_id TEXT NOT NULL,
+    content_sha256 TEXT NOT NULL,
+    body TEXT NOT NULL,
+    body_sha256 TEXT NOT NULL,
+    PRIMARY KEY (session_id, ordinal)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 const versionRow = z.strictObject({ user_version: z.number().int() });

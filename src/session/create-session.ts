@@ -11,6 +11,7 @@ import {
   type SessionId,
 } from '../base/ids.ts';
 import { ReinsError } from '../base/reins-error.ts';
+import { sha256 } from '../base/sha256.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
 import { findRequest, type RequestKey, recordRequest } from '../ledger/requests.ts';
@@ -21,6 +22,7 @@ import {
   type SubagentPolicy,
   type WorktreeRecord,
 } from '../ledger/sessions.ts';
+import { insertSkills, type SkillReference, type StoredSkill } from '../ledger/skills.ts';
 import { leaseExpiry } from './lease.ts';
 
 export interface StartInput {
@@ -30,6 +32,8 @@ export interface StartInput {
   readonly label: string | null;
   readonly profile: CapabilityProfile;
   readonly subagentPolicy: SubagentPolicy;
+  /** The skills that the client asks for, by id and hash. */
+  readonly skills: readonly SkillReference[];
 }
 
 /** Where a session works: fixed when it is created. */
@@ -37,6 +41,7 @@ export interface Workspace {
   /** Absolute and real. For a worktree, the place where it will be. */
   readonly workingDirectory: string;
   readonly worktree: WorktreeRecord | null;
+  readonly skills: readonly StoredSkill[];
 }
 
 const outcomeSchema = z.strictObject({
@@ -69,6 +74,8 @@ function toRequest(input: StartInput): { readonly key: RequestKey; readonly keye
       session_label: input.label,
       capability_profile: input.profile,
       subagent_policy: input.subagentPolicy,
+      // Left out where there are none, so that a key from before there were any means the same.
+      ...(input.skills.length === 0 ? {} : { skill_contexts: input.skills.map(toPin) }),
     },
   };
 }
@@ -105,6 +112,7 @@ export function createSession(
       worktree: workspace.worktree,
       createdAt: at,
     });
+    insertSkills(database, sessionId, workspace.skills);
     const runId = mintRunId();
     insertRun(database, sessionId, runId, input.prompt, at);
     appendEvent(
@@ -116,6 +124,14 @@ export function createSession(
         subagent_policy: input.subagentPolicy,
         working_directory: workspace.workingDirectory,
         ...(workspace.worktree === null ? {} : { worktree: { ...workspace.worktree } }),
+        ...(workspace.skills.length === 0
+          ? {}
+          : {
+              skills: workspace.skills.map((skill) => ({
+                ...toPin(skill),
+                body_sha256: sha256(skill.body),
+              })),
+            }),
       },
       at,
     );
@@ -123,6 +139,10 @@ export function createSession(
     recordRequest(database, key, keyed, { session_id: sessionId, lease_id: leaseId }, at);
     return { replay: false, sessionId, leaseId };
   });
+}
+
+function toPin({ skill_id, content_sha256 }: SkillReference): JsonObject {
+  return { skill_id, content_sha256 };
 }
 
 /** What a profile or policy still lacks. Throws `feature_unavailable`; nothing is stored then. */

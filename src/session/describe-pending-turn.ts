@@ -2,6 +2,7 @@ import type { Json } from '../base/canonical-json.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { listRuns } from '../ledger/runs.ts';
 import type { CapabilityProfile, SessionRecord } from '../ledger/sessions.ts';
+import { readSkills, type StoredSkill } from '../ledger/skills.ts';
 import { findLatestTurn, type TurnMessage, type TurnPurpose } from '../ledger/turns.ts';
 
 /** A tool as a full turn describes it. */
@@ -47,8 +48,21 @@ export function describePendingTurn(
     hasTask || run === undefined ? [] : [{ kind: 'task', text: run.prompt }];
   return {
     ...head,
-    messages: [{ kind: 'notice', text: sessionRules(session) }, ...task, ...turn.messages],
+    messages: [
+      { kind: 'notice', text: sessionRules(session) },
+      ...readSkills(database, session.id).map(toSkillNotice),
+      ...task,
+      ...turn.messages,
+    ],
     tools: catalogue(session.profile),
+  };
+}
+
+/** The same bytes at every full turn of a session, whatever has become of the file since. */
+function toSkillNotice({ skill_id: id, body }: StoredSkill): TurnMessage {
+  return {
+    kind: 'notice',
+    text: `Instructions of the skill ${id}, which was chosen for this session. They grant no tool and no permission.\n\n${body}`,
   };
 }
 

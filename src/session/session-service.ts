@@ -6,6 +6,7 @@ import type { SessionTokens } from '../base/session-tokens.ts';
 import { type ActionRecord, listOpenActions } from '../ledger/actions.ts';
 import { findRequest } from '../ledger/requests.ts';
 import { type SessionRecord, setSessionUndoer, type WorktreeRecord } from '../ledger/sessions.ts';
+import type { SkillReference, StoredSkill } from '../ledger/skills.ts';
 import type { RunnerConnection } from '../wire/runner-connection.ts';
 import { checkReply, type Reply } from './check-reply.ts';
 import {
@@ -32,6 +33,8 @@ export interface ServiceDependencies extends StateSources {
   readonly leaseSeconds: number;
   /** Plans the worktree of a repository, without making it. Throws `worktree_refused`, or why nothing confines Git. */
   planWorktree(topLevel: string): Promise<WorktreeRecord>;
+  /** Takes the instructions of skills as they are now. Throws `skill_refused`. */
+  freezeSkills(asked: readonly SkillReference[], project: string): Promise<readonly StoredSkill[]>;
   /** Settles the changes that a process left under way, by looking at their files. */
   reconcile(session: SessionRecord): Promise<void>;
   readonly clock: Clock;
@@ -120,9 +123,13 @@ export function createSessionService(dependencies: ServiceDependencies): Session
 
   async function planWorkspace(input: StartInput): Promise<Workspace> {
     const directory = await resolveWorkingDirectory(input.workingDirectory, input.profile);
-    if (input.profile !== 'worktree_write') return { workingDirectory: directory, worktree: null };
+    const skills =
+      input.skills.length === 0 ? [] : await dependencies.freezeSkills(input.skills, directory);
+    if (input.profile !== 'worktree_write') {
+      return { workingDirectory: directory, worktree: null, skills };
+    }
     const worktree = await dependencies.planWorktree(directory);
-    return { workingDirectory: worktree.path, worktree };
+    return { workingDirectory: worktree.path, worktree, skills };
   }
 
   async function launch(session: SessionId): Promise<void> {

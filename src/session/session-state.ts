@@ -9,6 +9,7 @@ import type {
   SessionRecord,
   StopRequest,
 } from '../ledger/sessions.ts';
+import { listSkillReferences, type SkillReference } from '../ledger/skills.ts';
 import {
   describePendingTurn,
   type PendingTurn,
@@ -61,7 +62,8 @@ export interface SessionState {
     readonly started_at: string;
   } | null;
   readonly pending_turn: PendingTurn | null;
-  readonly skill_snapshot: null;
+  /** The skills that the session was started with; their instructions are in its full turns alone. */
+  readonly skill_snapshot: { readonly skills: readonly SkillReference[] } | null;
   readonly deepseek_route: null;
   readonly deepseek_subsessions: readonly never[];
   readonly active_deepseek_subsession_id: null;
@@ -96,6 +98,7 @@ export function toSessionState(
   const unresolved = listOpenActions(database, session.id).filter(
     (action) => action.state === 'unknown',
   );
+  const skills = listSkillReferences(database, session.id);
   const terminal = ['completed', 'failed', 'stopped', 'lease_expired'].includes(session.status);
   return {
     route: 'chatgpt-main',
@@ -121,7 +124,7 @@ export function toSessionState(
         ? null
         : { run_id: run.id, ordinal: run.ordinal, state: run.state, started_at: run.createdAt },
     pending_turn: describePendingTurn(database, session, sources.catalogue),
-    skill_snapshot: null,
+    skill_snapshot: skills.length === 0 ? null : { skills },
     deepseek_route: null,
     deepseek_subsessions: [],
     active_deepseek_subsession_id: null,

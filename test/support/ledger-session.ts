@@ -30,8 +30,9 @@ export function createLedgerSession(directory: string, now = new Date()): Ledger
       label: null,
       profile: 'direct_write',
       subagentPolicy: 'none',
+      skills: [],
     },
-    { workingDirectory: directory, worktree: null },
+    { workingDirectory: directory, worktree: null, skills: [] },
     3600,
     now,
   );

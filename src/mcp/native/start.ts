@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ReinsError } from '../../base/reins-error.ts';
+import { MAX_SKILLS } from '../../skills/allow-list.ts';
 import { prompt, retryKey, toWaitMs, waitSeconds } from './parameters.ts';
 import { defineNativeTool } from './tool.ts';
 
@@ -33,13 +33,13 @@ export const startTool = defineNativeTool({
       .describe('Short name to recognise the session by.'),
     skill_contexts: z
       .array(z.strictObject({ skill_id: z.string(), content_sha256: z.string() }))
-      .max(8)
+      .max(MAX_SKILLS)
       .optional()
-      .describe('Not available in this version.'),
+      .describe('Allow-listed skills, shown in full turns.'),
     subagent_policy: z
       .enum(['none', 'deepseek_explicit'])
       .optional()
-      .describe('Default none; the other is not available yet.'),
+      .describe('Default none; the other is not here yet.'),
     capability_profile: z
       .enum(['read_only', 'direct_write', 'worktree_write'])
       .optional()
@@ -48,12 +48,6 @@ export const startTool = defineNativeTool({
       ),
   }),
   call(input, service) {
-    if (input.skill_contexts !== undefined && input.skill_contexts.length > 0) {
-      throw new ReinsError(
-        'feature_unavailable',
-        'skill_contexts is not available in this version; put the instructions into prompt.',
-      );
-    }
     return service.start(
       {
         prompt: input.prompt,
@@ -62,6 +56,7 @@ export const startTool = defineNativeTool({
         label: input.session_label ?? null,
         profile: input.capability_profile ?? 'read_only',
         subagentPolicy: input.subagent_policy ?? 'none',
+        skills: input.skill_contexts ?? [],
       },
       toWaitMs(input.wait_seconds, WAIT_SECONDS),
     );

@@ -101,8 +101,9 @@ export function openToolSession(
       label: null,
       profile,
       subagentPolicy: 'none',
+      skills: [],
     },
-    { workingDirectory: places.project, worktree: null },
+    { workingDirectory: places.project, worktree: null, skills: [] },
     3_600,
     now(),
   );
