@@ -3,6 +3,7 @@ import { runCommand } from '../process/run-command.ts';
 import { SUPPORTED_CLAUDE_VERSIONS } from './contract.ts';
 import { type ClaudeSearch, findClaude } from './find-claude.ts';
 
+const REMEDY = `install it with "npm install -g @anthropic-ai/claude-code@${SUPPORTED_CLAUDE_VERSIONS[0]}" or set CLAUDE_BIN to a binary of that version`;
 /** Printing a version takes about 20 ms; a binary that needs this long is not answering. */
 const VERSION_TIMEOUT_MS = 10_000;
 
@@ -11,26 +12,29 @@ const VERSION_TIMEOUT_MS = 10_000;
  * the file at any time. Throws `claude_not_found`, `claude_not_executable` or `claude_version_unsupported`.
  */
 export async function assertClaude(search: ClaudeSearch): Promise<string> {
-  const candidates = findClaude(search);
-  const wanted = SUPPORTED_CLAUDE_VERSIONS.join(' or ');
-  const remedy = `install it with "npm install -g @anthropic-ai/claude-code@${SUPPORTED_CLAUDE_VERSIONS[0]}" or set CLAUDE_BIN to a binary of that version`;
-  if (candidates.length === 0) {
-    const where =
-      search.explicit === null
-        ? 'on PATH, in the usual install places or in the pinned package'
-        : `at CLAUDE_BIN=${search.explicit}`;
-    throw failure('claude_not_found', `No Claude Code was found ${where}; ${remedy}.`);
-  }
   const seen: string[] = [];
-  for (const candidate of candidates) {
+  for (const candidate of requireCandidates(search)) {
     const version = await readVersion(candidate);
     if (version !== undefined && SUPPORTED_CLAUDE_VERSIONS.includes(version)) return candidate;
     seen.push(`${candidate} ${version === undefined ? 'prints no version' : `is ${version}`}`);
   }
-  throw failure(
-    'claude_version_unsupported',
-    `Claude Code ${wanted} is needed and ${seen.join(', ')}; ${remedy}.`,
-  );
+  throw failure('claude_version_unsupported', describeUnsupported(seen));
+}
+
+/** What may be Claude Code, best first, at least one. Throws `claude_not_found`. */
+export function requireCandidates(search: ClaudeSearch): string[] {
+  const candidates = findClaude(search);
+  if (candidates.length > 0) return candidates;
+  const where =
+    search.explicit === null
+      ? 'on PATH, in the usual install places or in the pinned package'
+      : `at CLAUDE_BIN=${search.explicit}, which has to be the absolute path of an executable file`;
+  throw failure('claude_not_found', `No Claude Code was found ${where}; ${REMEDY}.`);
+}
+
+/** One sentence about programs of which none is the Claude Code that is needed. */
+export function describeUnsupported(seen: readonly string[]): string {
+  return `Claude Code ${SUPPORTED_CLAUDE_VERSIONS.join(' or ')} is needed and ${seen.join(', ')}; ${REMEDY}.`;
 }
 
 async function readVersion(file: string): Promise<string | undefined> {

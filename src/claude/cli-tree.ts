@@ -40,7 +40,7 @@ const treeSchema = z.strictObject({
   executable_version: z.string(),
   coverage: z.literal('partial'),
   omissions: z.array(z.string()).min(1),
-  executable_checks: z.array(z.strictObject({ args: z.array(z.string()), stdout: z.string() })),
+  executable_checks: z.tuple([z.strictObject({ args: z.array(z.string()), stdout: z.string() })]),
   commands: z.tuple([commandSchema]),
 });
 
@@ -50,6 +50,9 @@ export type CliToken = CliCommand['argv'][number];
 
 /** The contract with the version of Claude Code that Reins was measured with: what may be asked of it, and how. */
 export const CLI_TREE: CliTree = treeSchema.parse(contract);
+
+/** What tells the version that the contract is for: asked before each run, answered to the byte. */
+export const [VERSION_CHECK] = CLI_TREE.executable_checks;
 
 /** Print mode: one prompt, one result. */
 export const [PRINT_COMMAND] = CLI_TREE.commands;

@@ -12,7 +12,7 @@ export interface ClaudeSearch {
 /** The search that an environment asks for. */
 export function toClaudeSearch(env: Readonly<Record<string, string | undefined>>): ClaudeSearch {
   return {
-    explicit: env['CLAUDE_BIN'] ?? null,
+    explicit: env['CLAUDE_BIN'] || null,
     path: env['PATH'] ?? '',
     home: env['HOME'] ?? '/',
   };

@@ -8,6 +8,7 @@ import { VERSION } from './version.ts';
 interface StdioOptions {
   readonly content: 'short' | 'full';
   readonly config?: ClientName;
+  readonly json?: true;
 }
 
 const environment = () => {
@@ -44,8 +45,9 @@ program
   .description('serve one MCP client over stdin and stdout')
   .addOption(contentOption())
   .addOption(configOption())
+  .option('--json', 'with --config, print JSON')
   .action(async (options: StdioOptions) => {
-    if (options.config !== undefined) return print(options.config, 'stdio');
+    if (options.config !== undefined) return print(options.config, 'stdio', options.json);
     const { runStdio } = await import('./commands/stdio.ts');
     await runStdio(environment(), options.content);
   });
@@ -66,8 +68,9 @@ program
   .description("hand tasks to the user's own Claude Code, for one MCP client over stdin and stdout")
   .addOption(contentOption())
   .addOption(configOption())
+  .option('--json', 'with --config, print JSON')
   .action(async (options: StdioOptions) => {
-    if (options.config !== undefined) return print(options.config, 'delegate');
+    if (options.config !== undefined) return print(options.config, 'delegate', options.json);
     const { runDelegate } = await import('./commands/delegate.ts');
     await runDelegate(process.env, options.content);
   });
@@ -200,9 +203,9 @@ try {
   process.exitCode = 1;
 }
 
-async function print(client: ClientName, door: Door): Promise<void> {
+async function print(client: ClientName, door: Door, json: true | undefined): Promise<void> {
   const { printConfig } = await import('./commands/print-config.ts');
-  printConfig(client, door);
+  printConfig(client, door, json === true);
 }
 
 function parsePort(text: string): number {

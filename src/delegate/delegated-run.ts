@@ -21,11 +21,9 @@ import type { EventWindow } from './event-window.ts';
 import { createOutputTail } from './output-tail.ts';
 import type { FinalEvent } from './result-evidence.ts';
 import { createRunStream, type LastEvent } from './run-stream.ts';
-import type { Supervision, SupervisionEnd } from './supervision.ts';
+import type { Supervision, SupervisionEnd, UnsuitableProgram } from './supervision.ts';
+import { MARKER_VARIABLE } from './supervisor/messages.ts';
 import type { SupervisorPool } from './supervisor-pool.ts';
-
-/** In the environment of everything that a run starts. One run can be inside another: then both are named. */
-export const MARKER_VARIABLE = 'REINS_RUN_MARKER';
 
 /** The next supervisor is not started while this one's Claude Code starts, which needs the processor more. Milliseconds. */
 const PREPARE_MS = 1_500;
@@ -45,8 +43,12 @@ export interface RunRequest {
 }
 
 export interface RunPorts {
-  /** The binary, its version just asserted. Throws a coded error. */
-  findClaude(): Promise<string>;
+  /** What the right program is asked, and what it answers. */
+  readonly question: { readonly args: readonly string[]; readonly answer: string };
+  /** What may be Claude Code, best first. Throws `claude_not_found`. */
+  findClaude(): readonly string[];
+  /** One sentence about candidates none of which is. */
+  describeUnsuitable(seen: readonly UnsuitableProgram[]): string;
   readonly supervisors: SupervisorPool;
   readonly adapterMarker: string;
   /** The environment of the native process, without a marker. */
@@ -90,6 +92,7 @@ export interface DelegatedRun {
 /** Nothing was started, so nothing is left. */
 const NEVER_STARTED: SupervisionEnd = {
   notStarted: null,
+  unsuitable: null,
   exit: { kind: 'unknown' },
   cleanup: { kind: 'clean' },
 };
@@ -118,13 +121,21 @@ export function startDelegatedRun(request: RunRequest, ports: RunPorts): Delegat
   };
 
   const live = async (): Promise<void> => {
-    const deadline = setTimeout(() => stop({ kind: 'timed_out' }), request.timeoutMs);
-    supervision = ports.supervisors.take();
-    const claude = await ports.findClaude().catch((error: unknown) => {
+    const deadline = setTimeout(() => {
+      // What has come meanwhile is read first: this process can have been held up itself.
+      setImmediate(() => setImmediate(() => stop({ kind: 'timed_out' })));
+    }, request.timeoutMs);
+    try {
+      const candidates = ports.findClaude();
+      supervision = ports.supervisors.take();
+      end = await supervise(candidates, supervision);
+    } catch (error) {
       stop(toLaunchFailure(error));
-    });
-    if (cause !== null || claude === undefined) supervision.dismiss();
-    else end = await supervise(claude, supervision);
+    }
+    if (end.unsuitable !== null) {
+      const message = ports.describeUnsuitable(end.unsuitable);
+      stop({ kind: 'launch_failed', code: 'claude_version_unsupported', message });
+    }
     if (end.notStarted !== null) {
       stop({ kind: 'launch_failed', code: 'claude_not_started', message: end.notStarted });
     }
@@ -133,12 +144,16 @@ export function startDelegatedRun(request: RunRequest, ports: RunPorts): Delegat
     settle();
     setImmediate(ports.supervisors.prepare);
   };
-  const supervise = async (claude: string, by: Supervision): Promise<SupervisionEnd> => {
+  const supervise = async (
+    candidates: readonly string[],
+    by: Supervision,
+  ): Promise<SupervisionEnd> => {
     const marker = `${ports.adapterMarker}.${randomBytes(15).toString('base64url')}`;
     const markers = ports.outerMarker === null ? marker : `${ports.outerMarker}:${marker}`;
     const over = await by.run(
       {
-        file: claude,
+        candidates,
+        question: ports.question,
         args: request.invocation.argv,
         cwd: request.workingDirectory,
         env: { ...ports.environment, [MARKER_VARIABLE]: markers },

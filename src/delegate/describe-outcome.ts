@@ -61,13 +61,15 @@ function toSentence(
   const resume =
     savedSession === null
       ? ''
-      : ' What its conversation had come to can be resumed by its session_id.';
+      : ` What its conversation had come to can be resumed with resume_session_id ${savedSession}.`;
   const last = describeLast(stream, at);
   const said = stderr === '' ? '' : `, saying: ${escapeText(stderr)}`;
   const exit = describeExit(end.exit);
   switch (code) {
     case 'timed_out':
-      return `The run did not end within ${timeoutMs / 1000} s (timeout_seconds) and was ended; ${last}. A longer timeout_seconds gives it more time.${resume}`;
+      return stream.evidence().finalEvent === null
+        ? `The run did not end within ${timeoutMs / 1000} s (timeout_seconds) and was ended; ${last}. A longer timeout_seconds gives it more time.${resume}`
+        : `The result is in final_event, but the process did not exit within ${timeoutMs / 1000} s (timeout_seconds) and was ended; ${last}.`;
     case 'cancelled':
       return `The run was cancelled; ${last}.${resume}`;
     case 'adapter_closing':
@@ -92,7 +94,7 @@ function toSentence(
     case 'supervisor_lost':
       return 'The supervisor of this run ended before it; what became of the run is not known.';
     case 'claude_failed':
-      return `${CLAUDE} ${exit}${stream.evidence().finalEvent === null ? ' without a result' : ' after its result'}${said}; ${last}.`;
+      return `${CLAUDE} ${exit}${stream.evidence().finalEvent === null ? ' without a result' : ' after its result, which is in final_event'}${said}; ${last}.`;
     case 'result_missing':
       return `${CLAUDE} ${exit} without a result${said}; ${last}.`;
     case 'cleanup_unconfirmed':
@@ -128,5 +130,8 @@ function describeNativeError(stream: RunStream): string {
         ? errors.filter((error) => typeof error === 'string').join('; ')
         : '';
   const quoted = escapeText(truncateText(text, MAX_QUOTE_BYTES));
-  return quoted === '' ? `${event?.subtype ?? 'unknown'}.` : `${quoted} (${event?.subtype}).`;
+  const signIn =
+    event?.['api_error_status'] === 401 ? ' Sign in with "claude" on the computer.' : '';
+  const subtype = event?.subtype === 'success' ? '' : ` (${event?.subtype ?? 'unknown'})`;
+  return `${quoted}${subtype}.${signIn}`.trim();
 }

@@ -1,4 +1,5 @@
 import { parseJson } from '../base/parse-json.ts';
+import { isUsable } from './is-usable.ts';
 import { createTypeScanner, type TypeScanner } from './type-scanner.ts';
 
 /** D12. A frame that grows beyond this is not held, whether its newline comes or not. Bytes. */
@@ -7,10 +8,14 @@ export const MAX_FRAME_BYTES = 1024 * 1024;
 /** A line of Claude Code's stream. */
 export type Frame =
   | { readonly kind: 'event'; readonly text: string; readonly event: NativeEvent }
-  /** An event that was too long to be kept. `type` is undefined if it could not be made out. */
-  | { readonly kind: 'oversized'; readonly type: string | undefined }
-  /** Not a JSON object: something else wrote into the stream. */
-  | { readonly kind: 'noise' }
+  /** An event that cannot be kept: too long, nested too deep or with a number that JSON cannot say again. */
+  | {
+      readonly kind: 'unfit';
+      readonly why: 'too_long' | 'unusable';
+      readonly type: string | undefined;
+    }
+  /** Not a JSON object. `type` is what it would have been, if it began as one and can be told. */
+  | { readonly kind: 'noise'; readonly type: string | undefined }
   /** The stream ended within a frame that had begun as an event. */
   | { readonly kind: 'truncated' };
 
@@ -23,7 +28,9 @@ export interface FrameReader {
 }
 
 const NEWLINE = 10;
-const BLANK = /^\s*$/;
+const BRACE = 0x7b;
+/** Many small chunks without a newline are put together now and then: each is an object of its own until then. */
+const MAX_PARTS = 64;
 
 /**
  * Cuts a stream into frames as its bytes come. Characters that are split between chunks stay whole, since only whole
@@ -42,13 +49,14 @@ export function createFrameReader(onFrame: (frame: Frame) => void): FrameReader 
       for (const part of parts) scanner.write(part);
       parts = [];
     }
-    if (scanner === undefined) parts.push(bytes);
-    else scanner.write(bytes);
+    if (scanner !== undefined) scanner.write(bytes);
+    else if (parts.push(bytes) > MAX_PARTS) parts = [Buffer.concat(parts)];
   };
   const finish = (atEnd: boolean): void => {
-    if (scanner !== undefined) onFrame({ kind: 'oversized', type: scanner.type() });
+    if (size === 0) return;
+    if (scanner !== undefined) onFrame({ kind: 'unfit', why: 'too_long', type: scanner.type() });
     else {
-      const frame = toFrame(Buffer.concat(parts).toString('utf8'), atEnd);
+      const frame = toFrame(parts.length === 1 ? parts[0] : Buffer.concat(parts), atEnd);
       if (frame !== undefined) onFrame(frame);
     }
     parts = [];
@@ -66,17 +74,30 @@ export function createFrameReader(onFrame: (frame: Frame) => void): FrameReader 
       }
       if (start < chunk.length) append(chunk.subarray(start));
     },
-    end() {
-      if (size > 0) finish(true);
-    },
+    end: () => finish(true),
   };
 }
 
-function toFrame(text: string, atEnd: boolean): Frame | undefined {
-  if (BLANK.test(text)) return undefined;
+/** Nothing is decoded that cannot be an event: a program that prints without end must not cost more than reading it. */
+function toFrame(bytes: Buffer | undefined, atEnd: boolean): Frame | undefined {
+  const first = bytes?.find((byte) => !isBlank(byte));
+  if (bytes === undefined || first === undefined) return undefined;
+  if (first !== BRACE) return { kind: 'noise', type: undefined };
+  const text = bytes.toString('utf8');
   const event = parseJson(text);
-  if (isEvent(event)) return { kind: 'event', text, event };
-  return { kind: atEnd && text.trimStart().startsWith('{') ? 'truncated' : 'noise' };
+  if (isEvent(event)) {
+    if (isUsable(event)) return { kind: 'event', text, event };
+    const { type } = event;
+    return { kind: 'unfit', why: 'unusable', type: typeof type === 'string' ? type : undefined };
+  }
+  if (atEnd) return { kind: 'truncated' };
+  const scanner = createTypeScanner();
+  scanner.write(bytes);
+  return { kind: 'noise', type: scanner.type() };
+}
+
+function isBlank(byte: number): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0d;
 }
 
 function isEvent(value: unknown): value is NativeEvent {

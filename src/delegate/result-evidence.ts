@@ -39,13 +39,14 @@ export const NO_RESULT: ResultEvidence = { finding: 'none', finalEvent: null };
 export function weighFrame(evidence: ResultEvidence, frame: Frame): ResultEvidence {
   switch (frame.kind) {
     case 'noise':
-      return evidence;
+      // Half a result beside a whole one: which of them is meant cannot be told.
+      return frame.type === 'result' ? spoil(evidence, 'malformed') : evidence;
     case 'truncated':
       return spoil(evidence, 'truncated');
-    case 'oversized':
+    case 'unfit':
       // Whether it was a result cannot be ruled out unless its type is known.
       return frame.type === undefined || frame.type === 'result'
-        ? spoil(evidence, 'too_large')
+        ? spoil(evidence, frame.why === 'too_long' ? 'too_large' : 'malformed')
         : evidence;
     case 'event':
       return frame.event['type'] === 'result'

@@ -7,12 +7,13 @@ import {
   type RunRequest,
   startDelegatedRun,
 } from './delegated-run.ts';
+import { END_TIMEOUT_MS } from './supervision.ts';
 
 /** D5. */
 export const MAX_RETAINED_RUNS = 32;
 export const MAX_UNSETTLED_RUNS = 4;
 /** For all runs to be ended and accounted for when the adapter closes, in milliseconds. */
-const CLOSE_MS = 25_000;
+const CLOSE_MS = END_TIMEOUT_MS + 5_000;
 
 /** The runs of one adapter. They live in its memory alone: an adapter that is replaced knows none of them. */
 export interface RunRegistry {
@@ -77,8 +78,9 @@ export function createRunRegistry(ports: RunPorts): RunRegistry {
     async close() {
       closing = true;
       for (const run of runs.values()) run.stop({ kind: 'adapter_closing' });
-      await withinTime(Promise.all([...runs.values()].map(({ settled }) => settled)), CLOSE_MS);
-      await ports.supervisors.close();
+      const all = [...runs.values()];
+      await withinTime(Promise.all(all.map(({ settled }) => settled)), CLOSE_MS);
+      await ports.supervisors.close(all.every((run) => run.view().settled));
     },
   };
 }

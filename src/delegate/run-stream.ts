@@ -37,9 +37,9 @@ export function createRunStream(now: () => Date): RunStream {
         if (typeof session === 'string' && session !== '') sessionId = session;
         return;
       }
-      case 'oversized':
+      case 'unfit':
         events.omit();
-        lastEvent = { type: frame.type ?? 'unknown', at: now() };
+        lastEvent = { type: frame.type ?? 'a line that is too long or unusable', at: now() };
         return;
       case 'noise':
       case 'truncated':

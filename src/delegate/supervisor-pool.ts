@@ -1,6 +1,11 @@
 import { killGroup } from '../process/end-group.ts';
-import { type Command, type OwnedChild, spawnOwned } from '../process/spawn-owned.ts';
-import { type Supervision, startSupervision } from './supervision.ts';
+import {
+  type Command,
+  type OwnedChild,
+  type PipedChild,
+  spawnOwned,
+} from '../process/spawn-owned.ts';
+import { type Supervision, type SupervisorLaunch, startSupervision } from './supervision.ts';
 import type { SupervisorCommand } from './supervisor/messages.ts';
 
 /**
@@ -12,8 +17,8 @@ export interface SupervisorPool {
   take(): Supervision;
   /** Has one ready for the next run. */
   prepare(): void;
-  /** To be called when all runs are over. */
-  close(): Promise<void>;
+  /** Lets those go that wait; the guard only when all runs are over, since it is what ends the rest otherwise. */
+  close(isAllOver: boolean): Promise<void>;
 }
 
 /** For the supervisors to end their runs by themselves when the adapter is gone, in seconds. */
@@ -21,19 +26,20 @@ const GUARD_PAUSE_SECONDS = 8;
 /** Keeps the line that it is given, waits for the end of its input, and gives the line to a supervisor in the end. */
 const GUARD_SCRIPT = `read -r line; cat >/dev/null; sleep ${GUARD_PAUSE_SECONDS}; printf '%s\\n' "$line" | "$0" "$@" 3>&1`;
 
-export function createSupervisorPool(command: Command, adapterMarker: string): SupervisorPool {
+export function createSupervisorPool(
+  launch: SupervisorLaunch,
+  guardCommand: Command,
+  adapterMarker: string,
+): SupervisorPool {
   let waiting: Supervision | undefined;
   let guard: OwnedChild | undefined;
   let closed = false;
 
   const ensureGuard = (): void => {
     if (guard !== undefined && guard.exitCode === null && guard.signalCode === null) return;
-    const args = ['-c', GUARD_SCRIPT, command.file, ...command.args];
-    const child = spawnOwned({ ...command, file: '/bin/sh', args });
+    const child = startGuard(guardCommand);
     const sweep: SupervisorCommand = { kind: 'sweep', adapterMarker };
-    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
-    child.on('error', () => {});
-    child.stdin.write(`${JSON.stringify(sweep)}\n`);
+    child?.stdin.write(`${JSON.stringify(sweep)}\n`);
     guard = child;
   };
 
@@ -42,16 +48,28 @@ export function createSupervisorPool(command: Command, adapterMarker: string): S
       ensureGuard();
       const ready = waiting;
       waiting = undefined;
-      return ready?.isAlive() ? ready : startSupervision(command);
+      return ready?.isAlive() ? ready : startSupervision(launch);
     },
     prepare() {
-      if (!closed && !waiting?.isAlive()) waiting = startSupervision(command);
+      if (!closed && !waiting?.isAlive()) waiting = startSupervision(launch);
     },
-    async close() {
+    async close(isAllOver) {
       closed = true;
       waiting?.dismiss();
       waiting = undefined;
-      if (guard !== undefined) await killGroup(guard);
+      if (isAllOver && guard !== undefined) await killGroup(guard);
     },
   };
+}
+
+/** Undefined when there is nothing to start it with; the next run tries again. */
+function startGuard(command: Command): PipedChild | undefined {
+  try {
+    const args = ['-c', GUARD_SCRIPT, command.file, ...command.args];
+    const child = spawnOwned({ ...command, file: '/bin/sh', args });
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
+    return child;
+  } catch {
+    return undefined;
+  }
 }

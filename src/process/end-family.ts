@@ -3,16 +3,21 @@ import { describeCommand } from './list-processes.ts';
 import type { ProcessFamily } from './process-family.ts';
 import { isAlive, type ProcessIdentity } from './process-identity.ts';
 
-/** Looks at a family that keeps growing while it is being stopped. */
-const MAX_STOP_ROUNDS = 50;
-/** How long the kernel may take to end what was killed, in milliseconds. */
-const KILLED_MS = 2_000;
+/** For stopping a family that keeps growing meanwhile, in milliseconds. */
+const STOP_MS = 5_000;
+/** For the kernel to end what was killed, in milliseconds. */
+const KILLED_MS = 3_000;
 const LOOK_MS = 40;
 const MAX_SURVIVORS = 20;
 
 export interface Survivor {
   readonly pid: number;
   readonly command: string;
+}
+
+/** The longest that `endFamily` takes with this grace, but for the looks themselves. */
+export function endFamilyMs(graceMs: number): number {
+  return graceMs + STOP_MS + KILLED_MS;
 }
 
 /**
@@ -26,26 +31,34 @@ export async function endFamily(family: ProcessFamily, graceMs: number): Promise
   let living = family.look();
   if (living.length === 0) return [];
   for (const member of living) signal(member, 'SIGTERM');
-  for (let waited = 0; waited < graceMs && living.length > 0; waited += LOOK_MS) {
+  for (const within = startTimer(graceMs); living.length > 0 && within(); living = family.look()) {
     await sleep(LOOK_MS);
-    living = family.look();
   }
-  const stopped = new Set<number>();
-  for (let round = 0; round < MAX_STOP_ROUNDS; round += 1) {
-    const fresh = family.look().filter(({ pid }) => !stopped.has(pid));
+  const stopped = new Set<string>();
+  for (const within = startTimer(STOP_MS); within(); ) {
+    const fresh = family.look().filter((member) => !stopped.has(`${member.pid} ${member.birth}`));
     if (fresh.length === 0) break;
     for (const member of fresh) {
       signal(member, 'SIGSTOP');
-      stopped.add(member.pid);
+      stopped.add(`${member.pid} ${member.birth}`);
     }
   }
-  for (let waited = 0; ; waited += LOOK_MS) {
-    living = family.look();
-    if (living.length === 0 || waited >= KILLED_MS) break;
+  living = family.look();
+  for (
+    const within = startTimer(KILLED_MS);
+    living.length > 0 && within();
+    living = family.look()
+  ) {
     for (const member of living) signal(member, 'SIGKILL');
     await sleep(LOOK_MS);
   }
   return living.slice(0, MAX_SURVIVORS).map(({ pid }) => ({ pid, command: describeCommand(pid) }));
+}
+
+/** Says whether a time that begins now still lasts. */
+function startTimer(ms: number): () => boolean {
+  const end = performance.now() + ms;
+  return () => performance.now() < end;
 }
 
 function signal(identity: ProcessIdentity, name: NodeJS.Signals): void {

@@ -1,5 +1,6 @@
-import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { ChildProcess, ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { spawnChild } from './spawn-child.ts';
 
 export interface Command {
   readonly file: string;
@@ -23,14 +24,19 @@ export type PipedChild = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /** Starts a command as leader of a process group of its own, with all three streams piped. */
 export function spawnOwned(command: Command): PipedChild {
-  const child = spawn(command.file, [...command.args], {
+  const child = spawnChild(command.file, command.args, {
     cwd: command.cwd,
     env: { ...command.env },
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', ...furtherPipes(command)],
   });
+  if (!isPiped(child)) throw new Error('a stream of a new process is missing');
   feedInputs(child, command);
   return child;
+}
+
+function isPiped(child: ChildProcess): child is PipedChild {
+  return child.stdin !== null && child.stdout !== null && child.stderr !== null;
 }
 
 /** What a child gets behind its three streams. */

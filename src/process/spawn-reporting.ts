@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process';
+import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
+import { spawnChild } from './spawn-child.ts';
 import type { Command, OwnedChild } from './spawn-owned.ts';
 
 /** A child with a channel of its own to report on, apart from what it and its children print. */
@@ -15,9 +16,9 @@ export interface ReportingChild {
 /** The descriptor of the channel, in the child. */
 export const CHANNEL_FD = 3;
 
-/** Starts a command as leader of a session and process group of its own. */
+/** Starts a command as leader of a session and process group of its own. Throws when there is nothing to start it with. */
 export function spawnReporting(command: Command): ReportingChild {
-  const child = spawn(command.file, [...command.args], {
+  const child = spawnChild(command.file, command.args, {
     cwd: command.cwd,
     env: { ...command.env },
     detached: true,
@@ -25,8 +26,8 @@ export function spawnReporting(command: Command): ReportingChild {
   });
   const channel = child.stdio[CHANNEL_FD];
   const { stdin, stdout, stderr } = child;
-  if (channel === null || channel === undefined || !('read' in channel)) {
-    throw new Error('the channel of a child is missing');
+  if (stdin === null || stdout === null || stderr === null || !(channel instanceof Socket)) {
+    throw new Error('a stream of a new process is missing');
   }
   for (const stream of [stdin, stdout, stderr, channel]) stream.on('error', () => {});
   return { child, stdin, stdout, stderr, channel };

@@ -63,6 +63,6 @@ function freeze(pin: SkillPin, allowed: readonly SkillPin[], places: SkillPlaces
 function refusal(reason: string): ReinsError {
   return new ReinsError(
     'skill_refused',
-    `No session was started, because ${reason}; "reins skills" on the computer shows what there is and the entries for REINS_SKILL_ALLOWLIST_JSON.`,
+    `No session was started over skill_contexts: ${reason}; "reins skills" on the computer shows what there is and the entries for REINS_SKILL_ALLOWLIST_JSON.`,
   );
 }

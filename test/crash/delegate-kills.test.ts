@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { Delegate, type RunResult } from '../support/delegate.ts';
 import { type MessagesApi, startMessagesApi } from '../support/messages-api.ts';
-import { listAll, type SeenProcess, supervisorsOf } from '../support/run-processes.ts';
+import { listAll, type SeenProcess, supervisionsOf } from '../support/run-processes.ts';
 import { createTestHome, killAll, type TestHome } from '../support/test-home.ts';
 import { randomFrom } from './support/random-from.ts';
 
@@ -15,7 +15,14 @@ const SEED = Number(process.env['REINS_CRASH_SEED'] ?? Date.now() % 1_000_000);
 const LANES = 2;
 const RUN_TIMEOUT_MS = 60_000;
 
-const VICTIMS = ['adapter', 'supervisor', 'claude', 'adapter and supervisor', 'nobody'] as const;
+const VICTIMS = [
+  'adapter',
+  'supervisor',
+  'adopter',
+  'claude',
+  'adapter and supervisor',
+  'nobody',
+] as const;
 
 async function killSome(runs: number, seed: number): Promise<Record<string, number>> {
   const random = randomFrom(seed);
@@ -98,15 +105,16 @@ const tagged = (tag: string): SeenProcess[] =>
   listAll().filter(({ command }) => command.includes(tag));
 
 function kill(adapter: Delegate, tag: string, victim: (typeof VICTIMS)[number]): void {
-  const claude = tagged(tag).filter(({ command }) => command.includes('stream-json'));
-  const supervisors = supervisorsOf(adapter.pid).filter(({ pid }) =>
-    claude.some(({ parentPid }) => parentPid === pid),
-  );
+  const busy = supervisionsOf(adapter.pid).find(({ claude }) => claude?.command.includes(tag));
+  const supervisor = busy?.supervisor?.pid ?? [];
+  const claude = busy?.claude?.pid ?? [];
+  const adopter = busy?.adopter.pid ?? [];
   const pids = {
     adapter: [adapter.pid],
-    supervisor: supervisors.map(({ pid }) => pid),
-    claude: claude.map(({ pid }) => pid),
-    'adapter and supervisor': [adapter.pid, ...supervisors.map(({ pid }) => pid)],
+    supervisor: [supervisor].flat(),
+    adopter: [adopter].flat(),
+    claude: [claude].flat(),
+    'adapter and supervisor': [adapter.pid, adopter, supervisor].flat(),
     nobody: [],
   };
   killAll(pids[victim]);
@@ -122,7 +130,8 @@ function expectTrue(over: RunResult, victim: string, tag: string): void {
   } else {
     expect(over.error, JSON.stringify(over)).not.toBeNull();
   }
-  if (victim !== 'supervisor') expect(over.cleanup_confirmed, JSON.stringify(over)).toBe(true);
+  if (victim !== 'supervisor' && victim !== 'adopter')
+    expect(over.cleanup_confirmed, JSON.stringify(over)).toBe(true);
 }
 
 async function expectNothingLeft(tag: string, home: TestHome): Promise<void> {

@@ -134,9 +134,10 @@ test('N3 relative, missing and non-directories are refused', async () => {
   ]);
 });
 
-test('N10 what is not there yet is refused with what to do instead', async () => {
-  await expectRefused('feature_unavailable', 'skill_contexts', [
+test('N30 N35 a skill that nobody allowed and a policy without its service are refused', async () => {
+  await expectRefused('skill_refused', 'skill_contexts', [
     () => start({ skill_contexts: [{ skill_id: 'a', content_sha256: 'b' }] }),
+    () => start({ skill_contexts: [{ skill_id: 'personal:a', content_sha256: 'a'.repeat(64) }] }),
   ]);
   await expectRefused('invalid_parameter', 'subagent_policy', [
     () => start({ subagent_policy: 'deepseek_explicit' }),

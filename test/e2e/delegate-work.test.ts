@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { Delegate } from '../support/delegate.ts';
-import { supervisorsOf } from '../support/run-processes.ts';
+import { supervisionsOf } from '../support/run-processes.ts';
 import { createTestHome, killAll, type TestHome } from '../support/test-home.ts';
 import { WORK_URI, WorkChecker } from '../support/work-checker.ts';
 
@@ -116,7 +116,7 @@ test('D6 a run whose cleanup is not confirmed is uncertain for good', async () =
   const id = await startBound(adapter, randomUUID());
   while ((await adapter.result(id)).state !== 'running');
   expect((await host.look())?.resources[0]?.state).toBe('active');
-  killAll(supervisorsOf(adapter.pid).map(({ pid }) => pid));
+  killAll(supervisionsOf(adapter.pid).map(({ adopter }) => adopter.pid));
   expect((await adapter.result(id, 30)).completed).toBe(true);
   expect((await host.look())?.resources[0]?.state).toBe('uncertain');
   await adapter.call('claude.run.release', { run_id: id });
@@ -170,7 +170,9 @@ test(`D5 D6 D7 a host that looks through ${STEPS} random steps never sees a word
         break;
       }
       case 6: {
-        const supervisors = supervisorsOf(adapter.pid).map(({ pid }) => pid);
+        const supervisors = supervisionsOf(adapter.pid).flatMap(({ adopter, supervisor }) =>
+          [adopter.pid, supervisor?.pid ?? []].flat(),
+        );
         const victim = supervisors[randomInt(supervisors.length + 3)];
         if (victim !== undefined) killAll([victim]);
         break;

@@ -18,6 +18,8 @@ export interface RpcPeer {
   readonly protocolVersion: string;
   /** Every line that has come so far. */
   readonly lines: readonly string[];
+  /** Resolves when the server has ended. */
+  readonly ended: Promise<unknown>;
   /** Sends a line as it is. */
   write(line: string): void;
   request(method: string, params: Record<string, unknown>): Promise<RpcAnswer>;
@@ -48,8 +50,11 @@ export async function speakJsonRpc(
       if (answer.id !== undefined) waiting.get(answer.id)?.(answer);
     }
   });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.stdin.on('error', () => {});
   const peer = {
     lines,
+    ended,
     write: (line: string): void => void child.stdin.write(`${line}\n`),
     request(method: string, params: Record<string, unknown>): Promise<RpcAnswer> {
       next += 1;
@@ -58,7 +63,6 @@ export async function speakJsonRpc(
       return new Promise((resolve) => waiting.set(id, resolve));
     },
     async close() {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
       child.stdin.end();
       await ended;
     },

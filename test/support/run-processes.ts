@@ -28,10 +28,30 @@ export function listAll(): SeenProcess[] {
     });
 }
 
-/** The supervisors of an adapter. Its guard, a shell, names their program as well. */
-export function supervisorsOf(adapter: number): SeenProcess[] {
-  return listAll().filter(
-    ({ parentPid, command }) =>
-      parentPid === adapter && command.includes('supervisor.js') && !command.startsWith('/bin/sh'),
-  );
+/** The processes that run, or are ready to run, one run of an adapter. */
+export interface SeenSupervision {
+  /** The adapter's child, which adopts and reaps. */
+  readonly adopter: SeenProcess;
+  readonly supervisor: SeenProcess | undefined;
+  readonly claude: SeenProcess | undefined;
+}
+
+/** The supervisions of an adapter. Its guard, a shell, names their program as well. */
+export function supervisionsOf(adapter: number): SeenSupervision[] {
+  const all = listAll();
+  const childOf = (parent: SeenProcess | undefined) =>
+    all.find(({ parentPid }) => parentPid === parent?.pid);
+  return all
+    .filter(
+      ({ parentPid, command }) =>
+        parentPid === adapter &&
+        command.includes('supervisor.js') &&
+        !command.startsWith('/bin/sh'),
+    )
+    .map((adopter) => {
+      const supervisor = all.find(
+        ({ parentPid, command }) => parentPid === adopter.pid && command.includes('supervisor.js'),
+      );
+      return { adopter, supervisor, claude: childOf(supervisor) };
+    });
 }

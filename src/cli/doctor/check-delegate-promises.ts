@@ -8,7 +8,7 @@ import {
   type ProcessRecord,
 } from '../../process/list-processes.ts';
 import { runBounded } from '../../process/run-bounded.ts';
-import { supervisorCommand } from '../supervisor-command.ts';
+import { supervisorLaunch } from '../supervisor-command.ts';
 import type { Check } from './check.ts';
 import { concludePromise, PROBE_TIMEOUT_MS } from './promise.ts';
 
@@ -31,9 +31,15 @@ export async function* checkDelegatePromises(): AsyncGenerator<Check> {
   await sleep(START_MS);
   const control = findTagged(outside);
   for (const left of control) await endLeftover(left);
-  const supervision = startSupervision(supervisorCommand());
+  const supervision = startSupervision(await supervisorLaunch());
   const { cleanup, notStarted } = await supervision.run(
-    { ...shell(inside), stdin: null, marker: `reins-doctor.${inside}` },
+    {
+      ...shell(inside),
+      candidates: ['/bin/sh'],
+      question: { args: ['-c', 'echo sh'], answer: 'sh\n' },
+      stdin: null,
+      marker: `reins-doctor.${inside}`,
+    },
     { onStarted() {}, onExited() {}, onOutput() {}, onErrorOutput() {} },
   );
   const left = findTagged(inside);

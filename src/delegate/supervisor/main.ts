@@ -4,7 +4,7 @@ import { closeInherited } from '../../process/close-inherited.ts';
 import { endFamily } from '../../process/end-family.ts';
 import { createFamily } from '../../process/process-family.ts';
 import { CHANNEL_FD } from '../../process/spawn-reporting.ts';
-import type { SupervisorReport } from './messages.ts';
+import { MARKER_VARIABLE, type SupervisorReport } from './messages.ts';
 import { parseCommand } from './parse-command.ts';
 import { supervise } from './supervise.ts';
 
@@ -16,8 +16,9 @@ const SWEEP_GRACE_MS = 1_000;
 closeInherited();
 const channel = new Socket({ fd: CHANNEL_FD, readable: false, writable: true });
 channel.on('error', () => {});
+let isSupervised = true;
 const report = (message: SupervisorReport): void => {
-  channel.write(`${JSON.stringify(message)}\n`);
+  if (isSupervised) channel.write(`${JSON.stringify(message)}\n`);
 };
 
 let run: Promise<void> | undefined;
@@ -51,6 +52,8 @@ process.stdin.on(
   }),
 );
 process.stdin.once('close', () => {
+  // The adapter is gone or holds this process for lost. How the run ends from here on is the consequence of that.
+  isSupervised = false;
   requestEnd();
   if (run === undefined) leave();
 });
@@ -58,9 +61,14 @@ process.stdin.on('error', () => {});
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, requestEnd);
 
 async function sweep(marker: string): Promise<void> {
-  await endFamily(createFamily({ marker, self: process.pid }), SWEEP_GRACE_MS);
+  const family = createFamily({
+    marker: { variable: MARKER_VARIABLE, name: marker },
+    self: process.pid,
+  });
+  await endFamily(family, SWEEP_GRACE_MS);
 }
 
+/** The channel is not ended here: whoever adopted this process has the same one, and a last word to say. */
 function leave(): void {
-  channel.end(() => process.exit(0));
+  channel.write('', () => process.exit(0));
 }

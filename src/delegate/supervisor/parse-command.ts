@@ -29,15 +29,20 @@ export function parseCommand(line: string): SupervisorCommand | undefined {
 }
 
 function parseOrder(value: Record<string, unknown>): SupervisorOrder | undefined {
-  const { file, args, cwd, env, stdin, marker } = value;
-  if (typeof file !== 'string' || typeof cwd !== 'string') return undefined;
-  if (!Array.isArray(args) || !args.every((arg): arg is string => typeof arg === 'string')) {
-    return undefined;
-  }
+  const { candidates, question, args, cwd, env, stdin, marker, adopterPid } = value;
+  if (!isStrings(candidates) || !isStrings(args) || typeof cwd !== 'string') return undefined;
+  if (!isRecord(question) || !isStrings(question['args'])) return undefined;
+  if (typeof question['answer'] !== 'string') return undefined;
+  if (adopterPid !== null && typeof adopterPid !== 'number') return undefined;
   if (!isRecord(env) || !hasStringsOnly(env)) return undefined;
   if (stdin !== null && typeof stdin !== 'string') return undefined;
   if (typeof marker !== 'string' || marker === '') return undefined;
-  return { file, args, cwd, env, stdin, marker };
+  const asked = { args: question['args'], answer: question['answer'] };
+  return { candidates, question: asked, args, cwd, env, stdin, marker, adopterPid };
+}
+
+function isStrings(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -2,12 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withinTime } from '../../base/within-time.ts';
 import { endFamily } from '../../process/end-family.ts';
 import { createFamily, type ProcessFamily } from '../../process/process-family.ts';
-import { giveUpOutput, spawnInGroup } from '../../process/spawn-in-group.ts';
+import { giveUpOutput, spawnApart } from '../../process/spawn-apart.ts';
 import { childEnd, type OwnedChild } from '../../process/spawn-owned.ts';
-import { MAX_REPORTED_MEMBERS, type SupervisorOrder, type SupervisorReport } from './messages.ts';
+import { findProgram } from './find-program.ts';
+import {
+  MARKER_VARIABLE,
+  MAX_REPORTED_MEMBERS,
+  type SupervisorOrder,
+  type SupervisorReport,
+} from './messages.ts';
 
 /** For Claude Code to save its conversation and end when it is told to, in milliseconds. */
-const END_GRACE_MS = 3_000;
+export const END_GRACE_MS = 3_000;
 /** For what Claude Code left behind when it ended by itself, in milliseconds. */
 const LEFTOVER_GRACE_MS = 1_000;
 const REAP_MS = 1_000;
@@ -16,58 +22,80 @@ const LOOK_MS = 200;
 /** A look may take at most one part in this many of the time, on a machine with many processes. */
 const LOOK_SHARE = 20;
 
+type Report = (report: SupervisorReport) => void;
+
 /**
- * One run from the start of Claude Code to the end of its last descendant. Reports each step; the last report is
- * `cleaned`. `endRequested` ends the run, whoever wants that and why.
+ * One run from the question whether the program is the right one to the end of its last descendant. Reports each step;
+ * the last report is `cleaned`. `endRequested` ends the run, whoever wants that and why.
  */
 export async function supervise(
   order: SupervisorOrder,
   endRequested: Promise<void>,
-  report: (report: SupervisorReport) => void,
+  report: Report,
 ): Promise<void> {
-  const started = start(order);
-  if (typeof started === 'string') {
-    report({ kind: 'not_started', reason: started });
-    report({ kind: 'cleaned', survivors: [] });
-    return;
-  }
-  giveUpOutput();
-  const { child, pid } = started;
   const family = createFamily({
-    marker: order.marker,
+    marker: { variable: MARKER_VARIABLE, name: order.marker },
     self: process.pid,
-    // On macOS the look itself is a child, and the session says the same.
-    ownChildren: process.platform === 'linux',
+    // On macOS a look is itself a child, and the session says the same.
+    parents: () => (process.platform === 'linux' ? [process.pid, ...adopters(order)] : []),
   });
-  family.look();
-  report({ kind: 'started', pid });
   const watch = new AbortController();
   void keepLooking(family, report, watch.signal);
+  const graceMs = await live(order, family, endRequested, report);
+  watch.abort();
+  report({ kind: 'cleaned', survivors: await endFamily(family, graceMs) });
+}
+
+/** Returns how long what is left of the run may take to end by itself, in milliseconds. */
+async function live(
+  order: SupervisorOrder,
+  family: ProcessFamily,
+  endRequested: Promise<void>,
+  report: Report,
+): Promise<number> {
+  let isEndRequested = false;
+  void endRequested.then(() => {
+    isEndRequested = true;
+  });
+  const found = await findProgram(order, family, endRequested);
+  if (isEndRequested) return 0;
+  if (found.kind === 'none') {
+    report({ kind: 'unsuitable', seen: [...found.seen] });
+    return 0;
+  }
+  const started = start(order, found.file);
+  giveUpOutput();
+  if (typeof started === 'string') {
+    report({ kind: 'not_started', reason: started });
+    return 0;
+  }
+  family.look();
+  report({ kind: 'started', pid: started.pid });
   let exited = false;
-  const exit = childEnd(child).then(({ exitCode, signal }) => {
+  const exit = childEnd(started.child).then(({ exitCode, signal }) => {
     exited = true;
     report({ kind: 'exited', exitCode, signal });
   });
   await Promise.race([exit, endRequested]);
-  watch.abort();
-  const survivors = await endFamily(family, exited ? LEFTOVER_GRACE_MS : END_GRACE_MS);
+  if (exited) return LEFTOVER_GRACE_MS;
+  await endFamily(family, END_GRACE_MS);
   await withinTime(exit, REAP_MS);
-  report({ kind: 'cleaned', survivors });
+  return 0;
 }
 
-function start({
-  file,
-  args,
-  cwd,
-  env,
-  stdin,
-}: SupervisorOrder): { readonly child: OwnedChild; readonly pid: number } | string {
+/** The adopter is this process' parent for as long as it lives; when it is gone, its pid means nothing any more. */
+function adopters({ adopterPid }: SupervisorOrder): number[] {
+  return adopterPid !== null && process.ppid === adopterPid ? [adopterPid] : [];
+}
+
+function start(
+  { args, cwd, env, stdin }: SupervisorOrder,
+  file: string,
+): { readonly child: OwnedChild; readonly pid: number } | string {
   try {
-    const child = spawnInGroup({ file, args, cwd, env }, stdin);
+    const child = spawnApart({ file, args, cwd, env }, stdin);
     const { pid } = child;
-    if (pid !== undefined) return { child, pid };
-    child.on('error', () => {});
-    return `${file} could not be started`;
+    return pid === undefined ? `${file} could not be started` : { child, pid };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
@@ -75,7 +103,7 @@ function start({
 
 async function keepLooking(
   family: ProcessFamily,
-  report: (report: SupervisorReport) => void,
+  report: Report,
   signal: AbortSignal,
 ): Promise<void> {
   let reported = '';

@@ -10,7 +10,7 @@ const input = z.strictObject({ run_id: runId });
 export const releaseTool = defineDelegateTool({
   name: 'claude.run.release',
   description:
-    'Forgets a run that is over: its result and events. A saved conversation stays; session_id is needed to resume it. Refused with run_active while the run is under way (claude.run.cancel ends it) and with cleanup_unconfirmed while something of it may still be running.',
+    'Forgets a run that is over: its result and events. A saved conversation stays; session_id is needed to resume it. Refused with run_active while the run is under way (claude.run.cancel ends it) and with cleanup_unconfirmed, until the connection ends, where something of it may still be running.',
   annotations: TAKES_AWAY,
   risk: 'destructive',
   continues: true,

@@ -83,7 +83,7 @@ describe('D12 F6 the limit of a frame', () => {
     for (const [bytes, kind] of [
       [MAX_FRAME_BYTES - 1, 'event'],
       [MAX_FRAME_BYTES, 'event'],
-      [MAX_FRAME_BYTES + 1, 'oversized'],
+      [MAX_FRAME_BYTES + 1, 'unfit'],
     ] as const) {
       for (const end of ['\n', '']) {
         const [frame] = readAll([Buffer.from(eventText(bytes) + end)]);
@@ -96,7 +96,7 @@ describe('D12 F6 the limit of a frame', () => {
     const bytes = Buffer.from(`${eventText(2 * MAX_FRAME_BYTES, 'user')}\n{"type":"result"}\n`);
     const frames = readAll(cut(bytes, Array(40).fill(50_000)));
     expect(frames).toEqual([
-      { kind: 'oversized', type: 'user' },
+      { kind: 'unfit', why: 'too_long', type: 'user' },
       { kind: 'event', text: '{"type":"result"}', event: { type: 'result' } },
     ]);
   });
@@ -110,7 +110,9 @@ describe('D12 F6 the limit of a frame', () => {
       `{"inner":{"type":"a"},"text":"${filler}"}`,
       `{"text":"\\"type\\":\\"a\\"${filler}"}`,
     ]) {
-      expect(readAll([Buffer.from(`${text}\n`)])).toEqual([{ kind: 'oversized', type: undefined }]);
+      expect(readAll([Buffer.from(`${text}\n`)])).toEqual([
+        { kind: 'unfit', why: 'too_long', type: undefined },
+      ]);
     }
   });
 
@@ -120,9 +122,24 @@ describe('D12 F6 the limit of a frame', () => {
       fc.property(inner, inner, fc.nat(4000), (before, after, at) => {
         const text = `{"a":${before}, "text" : "${'y'.repeat(MAX_FRAME_BYTES)}\\\\", "type" : "user","z":${after}}`;
         const bytes = Buffer.from(text);
-        expect(readAll(cut(bytes, [at]))).toEqual([{ kind: 'oversized', type: 'user' }]);
+        expect(readAll(cut(bytes, [at]))).toEqual([
+          { kind: 'unfit', why: 'too_long', type: 'user' },
+        ]);
       }),
       { numRuns: 30 },
     );
+  });
+});
+
+describe('an event that cannot be passed on', () => {
+  const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+  test('D12 nested more than 200 deep or with a number out of range is told apart, however deep', () => {
+    const kindOf = (value: string): string | undefined =>
+      readAll([Buffer.from(`{"type":"user","x":${value}}\n`)])[0]?.kind;
+    expect(kindOf(nested(199))).toBe('event');
+    for (const value of [nested(201), nested(5_000), nested(100_000), '1e999', '[-1e999]']) {
+      expect(kindOf(value)).toBe('unfit');
+    }
   });
 });

@@ -19,7 +19,9 @@ const good = {
   session_id: 's',
   result: 'yes',
 };
-const noise: Frame = { kind: 'noise' };
+const noise: Frame = { kind: 'noise', type: undefined };
+const tooLong = (type: string | undefined): Frame => ({ kind: 'unfit', why: 'too_long', type });
+const unusable = (type: string | undefined): Frame => ({ kind: 'unfit', why: 'unusable', type });
 const truncated: Frame = { kind: 'truncated' };
 const weigh = (...frames: readonly Frame[]): ResultEvidence => frames.reduce(weighFrame, NO_RESULT);
 
@@ -49,14 +51,19 @@ test.each([
   ['a malformed and a good one', [event({ type: 'result' }), event(good)], 'malformed'],
   ['a result and half an event', [event(good), truncated], 'truncated'],
   ['half an event', [truncated], 'truncated'],
-  ['a long event of another type', [{ kind: 'oversized', type: 'user' }, event(good)], 'success'],
-  ['a long result', [{ kind: 'oversized', type: 'result' }], 'too_large'],
+  ['a long event of another type', [tooLong('user'), event(good)], 'success'],
+  ['a long result', [tooLong('result')], 'too_large'],
+  ['a long event of no known type', [tooLong(undefined), event(good)], 'too_large'],
+  ['an unusable event of another type', [unusable('user'), event(good)], 'success'],
+  ['an unusable result', [unusable('result')], 'malformed'],
+  ['a result and a broken one', [event(good), { kind: 'noise', type: 'result' }], 'malformed'],
   [
-    'a long event of no known type',
-    [{ kind: 'oversized', type: undefined }, event(good)],
-    'too_large',
+    'a broken result and a whole one',
+    [{ kind: 'noise', type: 'result' }, event(good)],
+    'malformed',
   ],
-  ['a result and a long one', [event(good), { kind: 'oversized', type: 'result' }], 'too_large'],
+  ['a broken event of another type', [{ kind: 'noise', type: 'user' }, event(good)], 'success'],
+  ['a result and a long one', [event(good), tooLong('result')], 'too_large'],
 ] satisfies [string, Frame[], string][])('D13 %s', (_what, frames, finding) => {
   expect(weigh(...frames).finding).toBe(finding);
 });

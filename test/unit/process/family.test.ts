@@ -32,6 +32,7 @@ function start(script: string, env: Record<string, string>): number {
   return pid;
 }
 
+const named = (name: string) => ({ marker: { variable: 'M', name }, self: process.pid });
 const freshMarker = (): string => randomBytes(15).toString('base64url');
 
 test('every process of this user is listed with the identity that it is recognised by', () => {
@@ -41,7 +42,8 @@ test('every process of this user is listed with the identity that it is recognis
 });
 
 test('a line of /proc/PID/stat is read whatever the process is called', () => {
-  const line = (name: string) => `7 (${name}) S 3 7 5 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4242 0`;
+  const line = (name: string, state = 'S', threads = 1) =>
+    `7 (${name}) ${state} 3 7 5 0 -1 0 0 0 0 0 0 0 0 0 20 0 ${threads} 0 4242 0`;
   for (const name of ['sh', 'a b', ') S 9 9 9', '((', '']) {
     expect(parseLinuxStat(line(name))).toEqual({
       hasEnded: false,
@@ -50,6 +52,10 @@ test('a line of /proc/PID/stat is read whatever the process is called', () => {
       startTicks: '4242',
     });
   }
+  expect(parseLinuxStat(line('sh', 'Z'))?.hasEnded).toBe(true);
+  expect(parseLinuxStat(line('sh', 'Z', 0))?.hasEnded).toBe(true);
+  // Its first thread has ended and another goes on.
+  expect(parseLinuxStat(line('sh', 'Z', 2))?.hasEnded).toBe(false);
   expect(parseLinuxStat('')).toBeUndefined();
   expect(parseLinuxStat('7 (sh) Z')).toBeUndefined();
 });
@@ -59,7 +65,7 @@ describe.runIf(process.platform === 'linux')('a family', () => {
     const marker = freshMarker();
     const marked = start('sleep 100 & env -i sh -c "sleep 101 & wait" & wait', { M: marker });
     const stranger = start('sleep 102', { M: freshMarker() });
-    const family = createFamily({ marker, self: process.pid });
+    const family = createFamily(named(marker));
     await sleep(300);
     const members = family.look();
     expect(members.map(({ pid }) => pid)).toContain(marked);
@@ -75,21 +81,42 @@ describe.runIf(process.platform === 'linux')('a family', () => {
     expect(identifyProcess(stranger)).toBeDefined();
   });
 
+  test('D15 a text that contains the marker is no marker, and a name that it begins with is one before a dot', async () => {
+    const marker = freshMarker();
+    const inText = start('sleep 100', { NOTE: `M=${marker} was printed` });
+    const longer = start('sleep 100', { M: `${marker}x` });
+    const inner = start('sleep 100', { M: `outer:${marker}.inner` });
+    await sleep(200);
+    const pids = createFamily(named(marker))
+      .look()
+      .map(({ pid }) => pid);
+    expect(pids).toContain(inner);
+    expect(pids).not.toContain(inText);
+    expect(pids).not.toContain(longer);
+  });
+
   test('D15 a member that another has found is recognised by its birth, not by its pid alone', () => {
     const marker = freshMarker();
     const pid = start('sleep 100', {});
     const identity = identifyProcess(pid);
     if (identity === undefined) throw new Error('not running');
-    const known = createFamily({ marker, self: process.pid, known: [identity] });
+    const known = createFamily({ ...named(marker), known: [identity] });
     expect(known.look().map((member) => member.pid)).toContain(pid);
     const reused = { pid, birth: `${identity.birth}0` };
-    expect(createFamily({ marker, self: process.pid, known: [reused] }).look()).toEqual([]);
+    expect(createFamily({ ...named(marker), known: [reused] }).look()).toEqual([]);
+  });
+
+  test('D15 nobody who has started the one who looks is ever a member, nor is a child of the first process as such', () => {
+    const parent = identifyProcess(process.ppid);
+    if (parent === undefined) throw new Error('the parent is gone');
+    const family = createFamily({ ...named(freshMarker()), known: [parent], parents: () => [1] });
+    expect(family.look()).toEqual([]);
   });
 
   test('D15 stops what ignores the polite signal, within the grace that it is given', async () => {
     const marker = freshMarker();
     start('trap "" TERM HUP INT; while :; do sleep 1; done', { M: marker });
-    const family = createFamily({ marker, self: process.pid });
+    const family = createFamily(named(marker));
     await sleep(200);
     const startedAt = performance.now();
     expect(await endFamily(family, 300)).toEqual([]);
