@@ -21,6 +21,8 @@ export interface SupervisorPool {
   close(isAllOver: boolean): Promise<void>;
 }
 
+/** A guard that ends by itself each time is not started without end. */
+const MAX_GUARD_REPLACEMENTS = 3;
 /** For the supervisors to end their runs by themselves when the adapter is gone, in seconds. */
 const GUARD_PAUSE_SECONDS = 8;
 /** Keeps the line that it is given, waits for the end of its input, and gives the line to a supervisor in the end. */
@@ -35,11 +37,15 @@ export function createSupervisorPool(
   let guard: OwnedChild | undefined;
   let closed = false;
 
-  const ensureGuard = (): void => {
+  /** Also while runs go on: one that has ended is replaced at once, a few times until the next run. */
+  const ensureGuard = (replacements = MAX_GUARD_REPLACEMENTS): void => {
     if (guard !== undefined && guard.exitCode === null && guard.signalCode === null) return;
     const child = startGuard(guardCommand);
     const sweep: SupervisorCommand = { kind: 'sweep', adapterMarker };
     child?.stdin.write(`${JSON.stringify(sweep)}\n`);
+    child?.once('exit', () => {
+      if (!closed && replacements > 0) ensureGuard(replacements - 1);
+    });
     guard = child;
   };
 
