@@ -81,6 +81,7 @@ function openSession(product, workspace) {
   const executor = product.createExecutor({
     database,
     session: sessionId,
+    subsession: null,
     tools: product.toolsFor('direct_write'),
     context: {
       workingDirectory: workspace.project,
@@ -92,7 +93,7 @@ function openSession(product, workspace) {
         { closed: [], opened: [] },
       ),
       commands: null,
-      lastSeen: (path) => product.findLastSeenContent(database, sessionId, path),
+      lastSeen: (path) => product.findLastSeenContent(database, sessionId, null, path),
     },
     clock: now,
     onChange: () => {},

@@ -9,6 +9,7 @@ export type TurnId = Branded<'TurnId'>;
 export type ActionId = Branded<'ActionId'>;
 export type LeaseId = Branded<'LeaseId'>;
 export type RunnerId = Branded<'RunnerId'>;
+export type SubsessionId = Branded<'SubsessionId'>;
 /** The id of a `tool_use` block. Minted here, never by a model, so that one id can only ever name one action. */
 export type ToolUseId = Branded<'ToolUseId'>;
 /** Claude Code wants a UUID for its own session. */
@@ -25,6 +26,7 @@ export const mintTurnId = (): TurnId => mint('turn');
 export const mintActionId = (): ActionId => mint('act');
 export const mintLeaseId = (): LeaseId => mint('lease');
 export const mintRunnerId = (): RunnerId => mint('runner');
+export const mintSubsessionId = (): SubsessionId => mint('sub');
 export const mintToolUseId = (): ToolUseId => mint('toolu_reins');
 export const mintClaudeSessionId = (): ClaudeSessionId => randomUUID() as ClaudeSessionId;
 
@@ -42,6 +44,7 @@ export const isTurnId = isMinted<TurnId>('turn');
 export const isActionId = isMinted<ActionId>('act');
 export const isLeaseId = isMinted<LeaseId>('lease');
 export const isRunnerId = isMinted<RunnerId>('runner');
+export const isSubsessionId = isMinted<SubsessionId>('sub');
 export const isToolUseId = isMinted<ToolUseId>('toolu_reins');
 export const isClaudeSessionId = (value: unknown): value is ClaudeSessionId =>
   typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);

@@ -78,6 +78,8 @@ export type ToolErrorCode =
   | 'command_too_many_processes'
   | 'environment_refused'
   | 'confinement_unavailable'
+  | 'subagent_unavailable'
+  | 'subagent_unknown'
   | 'not_authorized';
 
 /** Codes that the tools for delegated runs answer with, beside those of a request. */

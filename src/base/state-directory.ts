@@ -32,7 +32,10 @@ export interface StateDirectory {
   socketPath(runner: RunnerId): string;
   /** Where the runner's Claude Code finds its model. */
   modelSocketPath(runner: RunnerId): string;
+  /** Where the Claude Code of the runner's subagent finds its model. */
+  subagentSocketPath(runner: RunnerId): string;
   sessionPaths(session: SessionId): SessionPaths;
+  subagentPaths(session: SessionId): SubagentPaths;
 }
 
 /** One session's own places: nothing of another session or of the user's Claude Code is in them. */
@@ -45,6 +48,9 @@ export interface SessionPaths {
   readonly commands: string;
   readonly log: string;
 }
+
+/** The places of a session's subagent: made for each one, and gone with it. */
+export type SubagentPaths = Pick<SessionPaths, 'root' | 'home' | 'claudeConfig' | 'runtime'>;
 
 /** `REINS_STATE_DIR`, its alias, or the platform's per-user state directory. Throws `state_directory_invalid`. */
 export function locateStateDirectory(
@@ -102,6 +108,7 @@ function describeStateDirectory(root: string): StateDirectory {
     httpTokenFile: join(root, 'http-token'),
     socketPath: (runner) => join(root, 'run', `${runner}.sock`),
     modelSocketPath: (runner) => join(root, 'run', `${runner}.api`),
+    subagentSocketPath: (runner) => join(root, 'run', `${runner}.sub`),
     sessionPaths: (session) => {
       const own = join(root, 'sessions', session);
       return {
@@ -111,6 +118,15 @@ function describeStateDirectory(root: string): StateDirectory {
         runtime: join(own, 'runtime'),
         commands: join(own, 'commands'),
         log: join(own, 'runner.log'),
+      };
+    },
+    subagentPaths: (session) => {
+      const own = join(root, 'sessions', session, 'subagent');
+      return {
+        root: own,
+        home: join(own, 'home'),
+        claudeConfig: join(own, 'claude'),
+        runtime: join(own, 'runtime'),
       };
     },
   };

@@ -16,6 +16,8 @@ const MAX_REQUEST_BYTES = 32 * 1024 * 1024;
 export interface TurnRequest {
   readonly purpose: Exclude<RequestPurpose, 'side'>;
   readonly request: MessagesRequest;
+  /** The whole request as it came. */
+  readonly body: string;
   /** Equal for a request that is sent again. */
   readonly sha256: string;
   readonly held: HeldResponse;
@@ -24,7 +26,8 @@ export interface TurnRequest {
 export interface BridgeOptions {
   /** What `x-api-key` has to be. */
   readonly key: string;
-  readonly heartbeatMs?: number;
+  /** Null waits in silence and begins to answer once the answer is known, which allows for thinking in it. */
+  readonly heartbeatMs?: number | null;
   /** Told of each request that needs the client; it answers through `held`, now or much later. */
   onTurnRequest(turn: TurnRequest): void;
 }
@@ -65,7 +68,8 @@ export function createBridge(options: BridgeOptions): Bridge {
 }
 
 function serveMessages(body: Buffer, response: ServerResponse, options: BridgeOptions): void {
-  const request = parseMessagesRequest(body.toString('utf8'));
+  const text = body.toString('utf8');
+  const request = parseMessagesRequest(text);
   if (request === undefined) {
     refuse(response, 400, 'invalid_request_error', 'The body is not a Messages request.');
     return;
@@ -74,7 +78,7 @@ function serveMessages(body: Buffer, response: ServerResponse, options: BridgeOp
   const held = holdResponse(
     response,
     { model: request.model, stream: request.stream, bytes: body.length },
-    options.heartbeatMs ?? HEARTBEAT_MS,
+    options.heartbeatMs === undefined ? HEARTBEAT_MS : options.heartbeatMs,
   );
   if (purpose === 'side') {
     held.answer({ text: 'Not available in this session.', toolUses: [] });
@@ -83,7 +87,7 @@ function serveMessages(body: Buffer, response: ServerResponse, options: BridgeOp
   // The last message names a run or a tool call that no other request ends with, so it identifies the request.
   const last = request.message(request.messageCount - 1);
   const hash = sha256(JSON.stringify([purpose, request.messageCount, last]));
-  options.onTurnRequest({ purpose, request, sha256: hash, held });
+  options.onTurnRequest({ purpose, request, body: text, sha256: hash, held });
 }
 
 function isProbe(method: string | undefined, path: string): boolean {

@@ -8,6 +8,7 @@ import type { ProtectionSettings } from '../confine/path-protection.ts';
 import { DEFAULT_LEASE_SECONDS, MAX_LEASE_SECONDS } from '../session/lease.ts';
 import { parseAllowList, type SkillPin } from '../skills/allow-list.ts';
 import { TOOL_LOCATIONS } from '../tools/command/command-environment.ts';
+import { type DeepseekEnvironment, readDeepseekEnvironment } from './deepseek-environment.ts';
 
 /** What Reins takes from the environment, read once where the program starts. */
 export interface Environment {
@@ -18,6 +19,7 @@ export interface Environment {
   readonly protection: ProtectionSettings;
   /** The skills that sessions may have. */
   readonly skillAllowList: readonly SkillPin[];
+  readonly deepseek: DeepseekEnvironment;
   readonly searchPath: string;
   /** Where the user's tools live, for commands: JAVA_HOME and the like. */
   readonly toolLocations: Readonly<Record<string, string>>;
@@ -33,17 +35,23 @@ export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   platform: NodeJS.Platform,
 ): Environment {
+  const stateDirectory = locateStateDirectory(env, platform);
+  const deepseek = readDeepseekEnvironment(env, stateDirectory);
   return {
-    stateDirectory: locateStateDirectory(env, platform),
+    stateDirectory,
     userHome: env['HOME'] ?? '/',
     claude: toClaudeSearch(env),
     leaseSeconds:
       readNumber(env, 'REINS_LEASE_SECONDS', 1, MAX_LEASE_SECONDS) ?? DEFAULT_LEASE_SECONDS,
     protection: {
-      closed: readPatterns(env, 'REINS_PROTECTED_PATHS_JSON'),
+      closed: [
+        ...readPatterns(env, 'REINS_PROTECTED_PATHS_JSON'),
+        ...(deepseek.protectedFile === null ? [] : [deepseek.protectedFile]),
+      ],
       opened: readPatterns(env, 'REINS_UNPROTECTED_PATHS_JSON'),
     },
     skillAllowList: readSkillAllowList(env),
+    deepseek,
     searchPath: env['PATH'] ?? '',
     toolLocations: Object.fromEntries(
       TOOL_LOCATIONS.map((name) => [name, env[name] ?? '']).filter(([, value]) =>

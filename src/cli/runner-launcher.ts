@@ -1,10 +1,12 @@
 import { existsSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Failpoint } from '../base/failpoint.ts';
+import type { SessionId } from '../base/ids.ts';
 import { type SessionTokens, secretsEqual } from '../base/session-tokens.ts';
 import type { StateDirectory } from '../base/state-directory.ts';
 import type { ClaudeSearch } from '../claude/find-claude.ts';
 import type { ProtectionSettings } from '../confine/path-protection.ts';
+import type { DeepseekSettings } from '../deepseek/deepseek-settings.ts';
 import { endLeftover } from '../process/end-leftover.ts';
 import { isAlive } from '../process/process-identity.ts';
 import { spawnDetached } from '../process/spawn-detached.ts';
@@ -24,6 +26,8 @@ export interface LauncherOptions {
   readonly searchPath: string;
   readonly toolLocations: Readonly<Record<string, string>>;
   readonly compactWindowTokens: number | null;
+  /** How a runner of this session asks DeepSeek; null for one that may not, or where there is no key. */
+  deepseekFor(session: SessionId): DeepseekSettings | null;
   readonly failpoint: Failpoint | null;
 }
 
@@ -38,7 +42,11 @@ export function createRunnerLauncher(options: LauncherOptions): RunnerPort {
       connections.delete(runner.id);
       const socketPath = state.socketPath(runner.id);
       if (!isAlive(runner)) {
-        for (const path of [socketPath, state.modelSocketPath(runner.id)]) {
+        for (const path of [
+          socketPath,
+          state.modelSocketPath(runner.id),
+          state.subagentSocketPath(runner.id),
+        ]) {
           rmSync(path, { force: true });
         }
         return { kind: 'gone' };
@@ -77,6 +85,7 @@ export function createRunnerLauncher(options: LauncherOptions): RunnerPort {
         search_path: options.searchPath,
         tool_locations: { ...options.toolLocations },
         compact_window_tokens: options.compactWindowTokens,
+        deepseek: options.deepseekFor(session),
         failpoint: options.failpoint,
       };
       const start = await spawnDetached(

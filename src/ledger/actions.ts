@@ -3,9 +3,11 @@ import { canonicalJson, type JsonObject } from '../base/canonical-json.ts';
 import {
   type ActionId,
   isActionId,
+  isSubsessionId,
   isToolUseId,
   isTurnId,
   type SessionId,
+  type SubsessionId,
   type ToolUseId,
   type TurnId,
 } from '../base/ids.ts';
@@ -28,7 +30,10 @@ export type Receipt = z.infer<typeof receiptSchema>;
 export interface ActionRecord {
   readonly id: ActionId;
   readonly turnId: TurnId;
+  /** Counts the calls of the turn's reply, then those of a subagent that the reply started. */
   readonly ordinal: number;
+  /** The subagent whose call it is; null for a call of the session's client. */
+  readonly subsessionId: SubsessionId | null;
   readonly tool: string;
   readonly toolUseId: ToolUseId;
   readonly input: JsonObject;
@@ -52,6 +57,7 @@ const actionRow = z
     session_id: z.string(),
     turn_id: z.custom<TurnId>(isTurnId),
     ordinal: z.number().int().nonnegative(),
+    subsession_id: z.custom<SubsessionId>(isSubsessionId).nullable(),
     tool: z.string(),
     tool_use_id: z.custom<ToolUseId>(isToolUseId),
     input: jsonColumn(z.record(z.string(), z.json())),
@@ -70,6 +76,7 @@ const actionRow = z
       id: row.action_id,
       turnId: row.turn_id,
       ordinal: row.ordinal,
+      subsessionId: row.subsession_id,
       tool: row.tool,
       toolUseId: row.tool_use_id,
       input: row.input,
@@ -97,23 +104,25 @@ export interface NewAction {
   readonly input: JsonObject;
 }
 
-/** Inserts the calls of one reply as `authorized`, in the order given. */
+/** Inserts the calls of one reply as `authorized`, in the order given and behind those that the turn has already. */
 export function insertActions(
   database: LedgerDatabase,
   session: SessionId,
   turn: TurnId,
   actions: readonly NewAction[],
   at: string,
+  subsession: SubsessionId | null = null,
 ): void {
-  actions.forEach((action, ordinal) => {
+  for (const action of actions) {
     const input = canonicalJson(action.input);
     database.run(
-      `INSERT INTO actions (action_id, session_id, turn_id, ordinal, tool, tool_use_id, input, input_sha256, state, created_at, updated_at)
-       VALUES (?,?,?,?,?,?,?,?,'authorized',?,?)`,
+      `INSERT INTO actions (action_id, session_id, turn_id, ordinal, subsession_id, tool, tool_use_id, input, input_sha256, state, created_at, updated_at)
+       VALUES (?,?,?,(SELECT COUNT(*) FROM actions WHERE turn_id=?),?,?,?,?,?,'authorized',?,?)`,
       action.id,
       session,
       turn,
-      ordinal,
+      turn,
+      subsession,
       action.tool,
       action.toolUseId,
       input,
@@ -121,7 +130,7 @@ export function insertActions(
       at,
       at,
     );
-  });
+  }
 }
 
 export function findActionByToolUse(
@@ -135,6 +144,10 @@ export function findActionByToolUse(
     session,
     toolUseId,
   );
+}
+
+export function findAction(database: LedgerDatabase, id: ActionId): ActionRecord | undefined {
+  return database.first(actionRow, 'SELECT * FROM actions WHERE action_id=?', id);
 }
 
 /** All actions of a session in the order in which they were authorised. */
@@ -240,17 +253,22 @@ export function endAction(
 
 const observedRow = z.strictObject({ after_sha256: z.string().length(64) });
 
-/** The content of `path` that the session saw or wrote last, or undefined when it never did. */
+/**
+ * The content of `path` that the session's client, or its subagent with this id, saw or wrote last; undefined when it
+ * never did. Neither has seen what the other wrote.
+ */
 export function findLastSeenContent(
   database: LedgerDatabase,
   session: SessionId,
+  subsession: SubsessionId | null,
   path: string,
 ): string | undefined {
   return database.first(
     observedRow,
-    `SELECT after_sha256 FROM actions WHERE session_id=? AND path=? AND state='applied' AND after_sha256 IS NOT NULL
+    `SELECT after_sha256 FROM actions WHERE session_id=? AND subsession_id IS ? AND path=? AND state='applied' AND after_sha256 IS NOT NULL
      ORDER BY updated_at DESC, rowid DESC LIMIT 1`,
     session,
+    subsession,
     path,
   )?.after_sha256;
 }

@@ -32,6 +32,11 @@ export const EVENT_KINDS = [
   'lease_expired',
   'stop_requested',
   'session_stopped',
+  'subagent_started',
+  'subagent_launched',
+  'subagent_answered',
+  'subagent_stopping',
+  'subagent_ended',
   'worktree_created',
   'worktree_removed',
 ] as const;

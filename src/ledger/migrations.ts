@@ -117,6 +117,34 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (session_id, ordinal)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE subsessions (
+    subsession_id TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL REFERENCES sessions,
+    ordinal INTEGER NOT NULL,
+    action_id TEXT NOT NULL UNIQUE REFERENCES actions,
+    claude_session_id TEXT NOT NULL UNIQUE,
+    class TEXT NOT NULL,
+    model TEXT NOT NULL,
+    task TEXT NOT NULL,
+    max_turns INTEGER NOT NULL,
+    deadline TEXT NOT NULL,
+    state TEXT NOT NULL,
+    turns INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    last_text TEXT NOT NULL,
+    outcome TEXT,
+    claude_pid INTEGER,
+    claude_birth TEXT,
+    created_at TEXT NOT NULL,
+    ended_at TEXT,
+    UNIQUE (session_id, ordinal)
+  ) STRICT;
+  CREATE UNIQUE INDEX one_active_subsession ON subsessions (session_id)
+    WHERE state IN ('starting','running','stopping');
+  ALTER TABLE actions ADD COLUMN subsession_id TEXT;
+  `,
 ];
 
 const versionRow = z.strictObject({ user_version: z.number().int() });

@@ -35,6 +35,7 @@ export function listPrunableSessions(database: LedgerDatabase): PrunableSession[
        + COALESCE((SELECT SUM(LENGTH(messages)+COALESCE(LENGTH(reply_text),0)) FROM turns t WHERE t.session_id=s.session_id), 0)
        + COALESCE((SELECT SUM(LENGTH(input)+COALESCE(LENGTH(receipt),0)) FROM actions a WHERE a.session_id=s.session_id), 0)
        + COALESCE((SELECT SUM(LENGTH(body)) FROM skills k WHERE k.session_id=s.session_id), 0)
+       + COALESCE((SELECT SUM(LENGTH(task)+LENGTH(last_text)) FROM subsessions b WHERE b.session_id=s.session_id), 0)
        + COALESCE((SELECT SUM(LENGTH(bytes)) FROM blobs WHERE sha256 IN (
            SELECT before_sha256 FROM actions a WHERE a.session_id=s.session_id
            UNION SELECT after_sha256 FROM actions a WHERE a.session_id=s.session_id)), 0) AS bytes
@@ -53,7 +54,7 @@ export function listPrunableSessions(database: LedgerDatabase): PrunableSession[
 export function deleteSession(database: LedgerDatabase, id: SessionId): boolean {
   return database.transaction(() => {
     if (!listPrunableSessions(database).some((session) => session.id === id)) return false;
-    for (const table of ['events', 'actions', 'turns', 'runs', 'skills']) {
+    for (const table of ['events', 'subsessions', 'actions', 'turns', 'runs', 'skills']) {
       database.run(`DELETE FROM ${table} WHERE session_id=?`, id);
     }
     database.run('DELETE FROM requests WHERE scope=?', id);

@@ -34,7 +34,9 @@ export async function handleRequest(
   switch (request.method) {
     case 'reply': {
       const reply = { text: request.text, calls: request.calls };
-      checkReply(reply, (call, position) => checkToolCall(session.profile, call, position));
+      checkReply(reply, (call, position) =>
+        checkToolCall(session.profile, call, position, session.subagentPolicy),
+      );
       const accepted = acceptReply(
         database,
         {

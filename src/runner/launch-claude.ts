@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import type { SessionPaths } from '../base/state-directory.ts';
+import type { ClaudeSessionId } from '../base/ids.ts';
+import type { SubagentPaths } from '../base/state-directory.ts';
 import {
   type ClaudeHandlers,
   type ClaudeProcess,
@@ -10,15 +11,14 @@ import { type ClaudeLaunch, claudeArguments, claudeEnvironment } from '../claude
 import { claimConversation } from '../claude/saved-conversation.ts';
 import type { ClaudePlaces } from '../confine/claude-places.ts';
 import type { Confinement } from '../confine/confinement.ts';
-import type { SessionRecord } from '../ledger/sessions.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { RunnerConfig } from './runner-config.ts';
 
 const MCP_CONFIG = 'mcp.json';
 
-/** The places of a session's Claude Code on this computer. */
+/** The places of a session's, or a subagent's, Claude Code on this computer. */
 export function toClaudePlaces(
-  paths: SessionPaths,
+  paths: SubagentPaths,
   modelSocket: string,
 ): Omit<ClaudePlaces, 'executable'> {
   return {
@@ -35,7 +35,7 @@ export function toClaudePlaces(
 export function launchClaude(
   confinement: Confinement,
   outside: ClaudePlaces,
-  session: SessionRecord,
+  sessionId: ClaudeSessionId,
   config: RunnerConfig,
   modelKey: string,
   tools: readonly Tool[],
@@ -55,8 +55,8 @@ export function launchClaude(
     bridgeKey: modelKey,
     mcpConfigFile: join(inside.runtimeDirectory, MCP_CONFIG),
     tools: tools.map((tool) => tool.name),
-    sessionId: session.claudeSessionId,
-    resume: claimConversation(outside.configDirectory, session.claudeSessionId),
+    sessionId,
+    resume: claimConversation(outside.configDirectory, sessionId),
     compactWindowTokens: config.compact_window_tokens,
   };
   const confined = confinement.confineClaude(outside, {

@@ -16,6 +16,7 @@ import { startQueuedRun } from '../session/start-queued-run.ts';
 import { createExecutor } from '../tools/executor.ts';
 import { createExecutorServer } from '../tools/executor-server.ts';
 import { reconcileActions } from '../tools/reconcile-actions.ts';
+import type { ToolContext } from '../tools/tool.ts';
 import { toolsFor } from '../tools/tool-set.ts';
 import type { WireRequest } from '../wire/protocol.ts';
 import { ChangeSignal } from './change-signal.ts';
@@ -23,12 +24,13 @@ import { createRunnerContext } from './create-runner-context.ts';
 import { makeExecutorPipes, openExecutorPipes } from './executor-pipes.ts';
 import { handleRequest } from './handle-request.ts';
 import { launchClaude, toClaudePlaces } from './launch-claude.ts';
-import { watchLease } from './lease-watch.ts';
 import { mintModelKey, startModelSocket } from './model-socket.ts';
 import { prepareWorkspace } from './prepare-workspace.ts';
 import { type EndCause, recordEnd } from './record-end.ts';
 import type { RunnerConfig } from './runner-config.ts';
+import { createSubagentHost } from './subagent/subagent-host.ts';
 import { createTurnDesk } from './turn-desk.ts';
+import { watchDeadline } from './watch-deadline.ts';
 
 /** How long an action that is under way may take to finish before the runner leaves, in milliseconds. */
 const DRAIN_MS = 5_000;
@@ -57,18 +59,36 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
   const id = config.session_id;
   const session = requireSession(database, id);
   const paths = state.sessionPaths(id);
-  const tools = toolsFor(session.profile);
+  const tools = toolsFor(session.profile, session.subagentPolicy);
   const changes = new ChangeSignal();
   const onChange = (): void => changes.notify();
 
   const confining = openConfinement(process.platform);
   confining.catch(() => {});
-  const context = createRunnerContext(database, session, config, state, confining);
+  const ownContext = createRunnerContext(database, session, config, state, confining);
+  const subagents =
+    session.subagentPolicy === 'none'
+      ? null
+      : createSubagentHost({
+          database,
+          session,
+          state,
+          runnerId: dependencies.runnerId,
+          config,
+          confinement: confining,
+          context: ownContext,
+          clock,
+          log,
+          onChange,
+          hidePlaces,
+        });
+  const context: ToolContext = { ...ownContext, subagents };
   const onFault = (error: unknown): void =>
     log.error({ error: error instanceof Error ? error.stack : String(error) }, 'tool fault');
   const executor = createExecutor({
     database,
     session: id,
+    subsession: null,
     tools,
     context,
     clock,
@@ -96,6 +116,8 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
   async function finish(because: EndCause): Promise<void> {
     stopWatchingLease();
     executor.stop();
+    // N34: the ledger says that the subagent has ended before it says anything of the session.
+    await subagents?.close('The session ended while the subagent worked.');
     await claude?.end();
     await executor.drain(DRAIN_MS);
     for (const port of ports) port.close();
@@ -147,10 +169,15 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
     const executable = await asserted;
     if (cause !== undefined) return;
     const outside = { ...places, executable };
-    claude = launchClaude(confinement, outside, session, config, key, tools, {
+    claude = launchClaude(confinement, outside, session.claudeSessionId, config, key, tools, {
       onResult(result) {
-        finishRun(database, id, { ...result, text: hidePlaces(result.text) }, clock());
-        onChange();
+        const conclude = (): void => {
+          finishRun(database, id, { ...result, text: hidePlaces(result.text) }, clock());
+          onChange();
+        };
+        const ending = subagents?.end('The run ended while the subagent worked.');
+        if (ending === undefined) conclude();
+        else void ending.then(conclude);
       },
       onContractBroken(reason) {
         const message = `Claude Code is not set up as it has to be: ${reason}; install the supported version.`;
@@ -160,7 +187,10 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
     });
     database.transaction(() => {
       setSessionClaude(database, id, claude?.identity ?? null);
-      setSessionNote(database, id, 'boundary', { enforced: true, detail: confinement.boundary });
+      setSessionNote(database, id, 'boundary', {
+        enforced: true,
+        detail: confinement.boundary + describeWayOut(config),
+      });
     });
     takeUpPrompt();
   }
@@ -180,7 +210,7 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
         await claude?.end();
         return;
       }
-      stopWatchingLease = watchLease(
+      stopWatchingLease = watchDeadline(
         clock,
         () => requireSession(database, id).leaseExpiresAt,
         () => end({ kind: 'lease_ran_out' }),
@@ -204,6 +234,13 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
       return handleRequest(handlers, request);
     },
   };
+}
+
+/** The runner itself is not confined, and for a subagent it speaks to one place outside. */
+function describeWayOut({ deepseek }: RunnerConfig): string {
+  return deepseek === null
+    ? ''
+    : ` Model requests of a subagent go from Reins to ${new URL(deepseek.base_url).host}, and nowhere else.`;
 }
 
 function toLaunchFailure(error: unknown, hidePlaces: (text: string) => string): EndCause {

@@ -92,7 +92,9 @@ function putBeforeTask(
 
 /** The very reply that was given, tool-use ids included: a request that comes again after it gets nothing new. */
 function storedReply(database: LedgerDatabase, session: SessionId, turn: TurnRecord): BridgeReply {
-  const actions = listActions(database, session).filter((action) => action.turnId === turn.id);
+  const actions = listActions(database, session).filter(
+    (action) => action.turnId === turn.id && action.subsessionId === null,
+  );
   return toBridgeReply(turn.replyText ?? '', actions);
 }
 

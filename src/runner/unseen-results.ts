@@ -32,7 +32,8 @@ export function listUnseenResults(
       .map((turn) => turn.id),
   );
   const lost = listActions(database, session).filter(
-    (action) => turns.has(action.turnId) && !known.has(action.toolUseId),
+    (action) =>
+      action.subsessionId === null && turns.has(action.turnId) && !known.has(action.toolUseId),
   );
   return lost.slice(-MAX_RESULTS).map(
     (action): TurnMessage => ({

@@ -6,8 +6,15 @@ import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
 import { findRequest, type RequestKey, recordRequest } from '../ledger/requests.ts';
 import { moveSession, type SessionRecord } from '../ledger/sessions.ts';
+import { findActiveSubsession } from '../ledger/subsessions.ts';
 import { answerTurn, findTurn, type TurnRecord } from '../ledger/turns.ts';
 import { SESSION_TABLE } from '../machine/session-machine.ts';
+import {
+  objectToReply,
+  SUBAGENT_GET,
+  SUBAGENT_START,
+  SUBAGENT_STOP,
+} from '../machine/subagent-rules.ts';
 import type { Reply } from './check-reply.ts';
 import { extendLease, requireLiveLease } from './lease.ts';
 import { replyFingerprint } from './reply-fingerprint.ts';
@@ -62,6 +69,7 @@ export function acceptReply(
         'tool_calls cannot be given here, because this turn asks for a summary of the conversation; answer it with text alone.',
       );
     }
+    requireSubagentRules(database, session, turn, input);
     if (input.calls.length > 0) requireSettledActions(database, session.id);
     const at = now.toISOString();
     const actions = input.calls.map(
@@ -117,4 +125,38 @@ function requirePendingTurn(
     );
   }
   return turn;
+}
+
+/** Throws `reply_not_allowed` for what a subagent that works, or is to be started, rules out. */
+function requireSubagentRules(
+  database: LedgerDatabase,
+  session: SessionRecord,
+  turn: TurnRecord,
+  reply: Reply,
+): void {
+  const active = findActiveSubsession(database, session.id);
+  const objection = objectToReply({
+    isSubagentActive: active !== undefined,
+    isSummary: turn.purpose === 'compaction',
+    tools: reply.calls.map(({ tool }) => tool),
+  });
+  switch (objection?.kind) {
+    case undefined:
+      return;
+    case 'not_alone':
+      throw new ReinsError(
+        'reply_not_allowed',
+        `${SUBAGENT_START} has to be the only call of its reply and tool_calls has ${reply.calls.length} entries; give it alone, and the others before it or after the subagent has ended.`,
+      );
+    case 'locked':
+      throw new ReinsError(
+        'reply_not_allowed',
+        `tool_calls[${objection.position}].name is "${objection.tool}", which has to wait while the subagent ${active?.id} is ${active?.state}; use Read, FindFiles, SearchText or ${SUBAGENT_GET}, or end it with ${SUBAGENT_STOP}.`,
+      );
+    case 'would_end':
+      throw new ReinsError(
+        'reply_not_allowed',
+        `text alone would end the run while the subagent ${active?.id} is ${active?.state}; wait for it with ${SUBAGENT_GET}, or end it with ${SUBAGENT_STOP} first.`,
+      );
+  }
 }

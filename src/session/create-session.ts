@@ -145,18 +145,11 @@ function toPin({ skill_id, content_sha256 }: SkillReference): JsonObject {
   return { skill_id, content_sha256 };
 }
 
-/** What a profile or policy still lacks. Throws `feature_unavailable`; nothing is stored then. */
-export function requireAvailable(profile: CapabilityProfile, policy: SubagentPolicy): void {
-  if (policy === 'deepseek_explicit' && profile !== 'worktree_write') {
-    throw new ReinsError(
-      'invalid_parameter',
-      'subagent_policy deepseek_explicit goes with capability_profile worktree_write alone; use subagent_policy none here.',
-    );
-  }
-  if (policy === 'deepseek_explicit') {
-    throw new ReinsError(
-      'feature_unavailable',
-      'subagent_policy deepseek_explicit is not available in this version; use subagent_policy none.',
-    );
-  }
+/** Throws `invalid_parameter` for a policy that does not go with the profile; nothing is stored then. */
+export function requirePolicy(profile: CapabilityProfile, policy: SubagentPolicy): void {
+  if (policy === 'none' || profile === 'worktree_write') return;
+  throw new ReinsError(
+    'invalid_parameter',
+    'subagent_policy deepseek_explicit goes with capability_profile worktree_write alone; use subagent_policy none here.',
+  );
 }

@@ -1,7 +1,7 @@
 import type { Json } from '../base/canonical-json.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { listRuns } from '../ledger/runs.ts';
-import type { CapabilityProfile, SessionRecord } from '../ledger/sessions.ts';
+import type { SessionRecord } from '../ledger/sessions.ts';
 import { readSkills, type StoredSkill } from '../ledger/skills.ts';
 import { findLatestTurn, type TurnMessage, type TurnPurpose } from '../ledger/turns.ts';
 
@@ -12,7 +12,7 @@ export interface ToolDescription {
   readonly input_schema: { readonly [key: string]: Json };
 }
 
-export type ToolCatalogue = (profile: CapabilityProfile) => readonly ToolDescription[];
+export type ToolCatalogue = (session: SessionRecord) => readonly ToolDescription[];
 
 /** What the client has to answer. */
 export interface PendingTurn {
@@ -54,7 +54,7 @@ export function describePendingTurn(
       ...task,
       ...turn.messages,
     ],
-    tools: catalogue(session.profile),
+    tools: catalogue(session),
   };
 }
 
@@ -71,11 +71,18 @@ function sessionRules(session: SessionRecord): string {
     session.profile === 'read_only'
       ? 'Nothing can be changed in this session.'
       : `Files can be changed inside ${session.workingDirectory} and nowhere else; a change takes effect at once and is kept with its before-image.`;
+  const delegating =
+    session.subagentPolicy === 'none'
+      ? []
+      : [
+          'deepseek_subagent_start hands a task to a subagent; while it works, nothing but looking, deepseek_subagent_get and deepseek_subagent_stop is accepted, and no final text.',
+        ];
   return [
     'You are the model of this Claude Code session; no other model is asked.',
     'Answer each pending turn with native_session_reply_and_wait: tool_calls to act (their results come with the next turn), text alone to finish the task.',
     'Calls of one reply that change something are carried out in order; calls that only look may run side by side.',
     `The working directory is ${session.workingDirectory}; relative paths start there. Reading reaches the whole computer except protected paths.`,
     writing,
+    ...delegating,
   ].join(' ');
 }

@@ -2,13 +2,19 @@ import type { SessionId } from '../base/ids.ts';
 import { ReinsError } from '../base/reins-error.ts';
 import { type ActionRecord, listOpenActions } from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
+import { findActiveSubsession } from '../ledger/subsessions.ts';
 
 /**
  * Throws `recovery_required` while it is not certain what became of an action. Nothing is under way when this is asked,
- * so an action that is prepared has lost whoever prepared it. A model must not go on from a guess.
+ * but for what a subagent does, so an action that is prepared has lost whoever prepared it. A model must not go on from
+ * a guess.
  */
 export function requireSettledActions(database: LedgerDatabase, session: SessionId): void {
-  const doubtful = listOpenActions(database, session).find(({ state }) => state !== 'authorized');
+  const active = findActiveSubsession(database, session)?.id;
+  const doubtful = listOpenActions(database, session).find(
+    ({ state, subsessionId }) =>
+      state !== 'authorized' && (subsessionId === null || subsessionId !== active),
+  );
   if (doubtful === undefined) return;
   throw new ReinsError(
     'recovery_required',

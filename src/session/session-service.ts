@@ -7,12 +7,13 @@ import { type ActionRecord, listOpenActions } from '../ledger/actions.ts';
 import { findRequest } from '../ledger/requests.ts';
 import { type SessionRecord, setSessionUndoer, type WorktreeRecord } from '../ledger/sessions.ts';
 import type { SkillReference, StoredSkill } from '../ledger/skills.ts';
+import { findActiveSubsession } from '../ledger/subsessions.ts';
 import type { RunnerConnection } from '../wire/runner-connection.ts';
 import { checkReply, type Reply } from './check-reply.ts';
 import {
   createSession,
   findStart,
-  requireAvailable,
+  requirePolicy,
   type StartInput,
   type Workspace,
 } from './create-session.ts';
@@ -35,6 +36,8 @@ export interface ServiceDependencies extends StateSources {
   planWorktree(topLevel: string): Promise<WorktreeRecord>;
   /** Takes the instructions of skills as they are now. Throws `skill_refused`. */
   freezeSkills(asked: readonly SkillReference[], project: string): Promise<readonly StoredSkill[]>;
+  /** Throws `feature_unavailable` where no subagent could be started. */
+  requireSubagents(): void;
   /** Settles the changes that a process left under way, by looking at their files. */
   reconcile(session: SessionRecord): Promise<void>;
   readonly clock: Clock;
@@ -89,8 +92,10 @@ export function createSessionService(dependencies: ServiceDependencies): Session
       case 'attached':
         return { session, runner: found.connection };
       case 'gone': {
-        // Two Claude Codes must never write to one conversation.
-        if (session.claude !== null) await runners.endLeftover(session.claude);
+        // Two Claude Codes must never write to one conversation, nor one beside a client that thinks it has ended.
+        for (const left of [session.claude, findActiveSubsession(database, session.id)?.claude]) {
+          if (left) await runners.endLeftover(left);
+        }
         recordRunnerLost(database, session.id, runner.id, clock());
         const lost = requireSession(database, session.id);
         return { session: await settleActions(lost), runner: undefined };
@@ -164,8 +169,9 @@ export function createSessionService(dependencies: ServiceDependencies): Session
   return {
     async start(input, waitMs) {
       const deadline = performance.now() + waitMs;
-      requireAvailable(input.profile, input.subagentPolicy);
+      requirePolicy(input.profile, input.subagentPolicy);
       const known = findStart(database, input);
+      if (known === undefined && input.subagentPolicy !== 'none') dependencies.requireSubagents();
       const outcome =
         known ??
         createSession(

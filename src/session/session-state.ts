@@ -10,11 +10,14 @@ import type {
   StopRequest,
 } from '../ledger/sessions.ts';
 import { listSkillReferences, type SkillReference } from '../ledger/skills.ts';
+import { listSubsessions } from '../ledger/subsessions.ts';
+import { SUBSESSION_TABLE } from '../machine/subsession-machine.ts';
 import {
   describePendingTurn,
   type PendingTurn,
   type ToolCatalogue,
 } from './describe-pending-turn.ts';
+import { type SubagentSummary, summarizeSubagent } from './describe-subagent.ts';
 
 /** True until a runner has started Claude Code and recorded what keeps it in. */
 const NOT_STARTED: Boundary = {
@@ -64,9 +67,11 @@ export interface SessionState {
   readonly pending_turn: PendingTurn | null;
   /** The skills that the session was started with; their instructions are in its full turns alone. */
   readonly skill_snapshot: { readonly skills: readonly SkillReference[] } | null;
-  readonly deepseek_route: null;
-  readonly deepseek_subsessions: readonly never[];
-  readonly active_deepseek_subsession_id: null;
+  /** The model behind each class of a subagent; null in a session that has none. */
+  readonly deepseek_route: Readonly<Record<string, string>> | null;
+  /** The latest ones, oldest first. */
+  readonly deepseek_subsessions: readonly SubagentSummary[];
+  readonly active_deepseek_subsession_id: string | null;
   /** What a person has to look at before the session can go on. */
   readonly unresolved_actions?: readonly {
     readonly action_id: string;
@@ -85,7 +90,11 @@ export interface StateSources {
   readonly catalogue: ToolCatalogue;
   /** What the user has opened of the protected places. */
   readonly opened: readonly string[];
+  readonly deepseekRoute: Readonly<Record<string, string>>;
 }
+
+/** As many as fit beside a full turn. */
+const MAX_SUBSESSIONS = 10;
 
 /** A session as its client sees it. Runner, processes, tokens and places inside the state directory are not in it. */
 export function toSessionState(
@@ -99,6 +108,9 @@ export function toSessionState(
     (action) => action.state === 'unknown',
   );
   const skills = listSkillReferences(database, session.id);
+  const subagents =
+    session.subagentPolicy === 'none' ? [] : listSubsessions(database, session.id, MAX_SUBSESSIONS);
+  const active = subagents.find(({ state }) => Object.keys(SUBSESSION_TABLE[state]).length > 0);
   const terminal = ['completed', 'failed', 'stopped', 'lease_expired'].includes(session.status);
   return {
     route: 'chatgpt-main',
@@ -125,9 +137,9 @@ export function toSessionState(
         : { run_id: run.id, ordinal: run.ordinal, state: run.state, started_at: run.createdAt },
     pending_turn: describePendingTurn(database, session, sources.catalogue),
     skill_snapshot: skills.length === 0 ? null : { skills },
-    deepseek_route: null,
-    deepseek_subsessions: [],
-    active_deepseek_subsession_id: null,
+    deepseek_route: session.subagentPolicy === 'none' ? null : sources.deepseekRoute,
+    deepseek_subsessions: subagents.map(summarizeSubagent),
+    active_deepseek_subsession_id: active?.id ?? null,
     ...(unresolved.length === 0
       ? {}
       : {

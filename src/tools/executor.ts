@@ -1,6 +1,6 @@
 import { canonicalJson, type JsonObject } from '../base/canonical-json.ts';
 import type { Clock } from '../base/clock.ts';
-import { isToolUseId, type SessionId } from '../base/ids.ts';
+import { isToolUseId, type SessionId, type SubsessionId } from '../base/ids.ts';
 import { ReinsError, type ToolErrorCode } from '../base/reins-error.ts';
 import { sha256 } from '../base/sha256.ts';
 import { truncateText } from '../base/truncate-text.ts';
@@ -11,12 +11,15 @@ import { appendEvent } from '../ledger/events.ts';
 import { beginCommand } from './begin-command.ts';
 import { changeFile } from './change-file.ts';
 import { MAX_RECEIPT_TEXT_BYTES } from './receipt-limit.ts';
+import { requireInput } from './require-input.ts';
 import { settleAction } from './settle-action.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
 export interface ExecutorOptions {
   readonly database: LedgerDatabase;
   readonly session: SessionId;
+  /** The subagent whose calls are carried out; null for the calls of the session's client. */
+  readonly subsession: SubsessionId | null;
   readonly tools: readonly Tool[];
   readonly context: ToolContext;
   readonly clock: Clock;
@@ -68,7 +71,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const tool = options.tools.find(({ name }) => name === action.tool);
       const start = (): Promise<Receipt> => run(options, tool, action, stopping.signal);
       const work = (
-        tool?.kind === 'change' || tool?.kind === 'command'
+        tool !== undefined && tool.kind !== 'observe'
           ? inTurn(() => startLate(options, action, start))
           : start()
       ).finally(() => underWay.delete(action.id));
@@ -87,6 +90,7 @@ function findAuthorized(options: ExecutorOptions, call: ExecutorCall): ActionRec
   const action = findActionByToolUse(options.database, options.session, call.toolUseId);
   const matches =
     action !== undefined &&
+    action.subsessionId === options.subsession &&
     action.tool === call.tool &&
     action.inputSha256 === sha256(canonicalJson(call.input));
   return matches ? action : undefined;
@@ -124,6 +128,7 @@ async function run(
         `This session has no tool ${action.tool}; use one of those that it has.`,
       );
     }
+    requireInput(tool, action.input);
     if (tool.kind === 'change') {
       return await changeFile(options, action, await tool.prepare(action.input, context));
     }
@@ -139,6 +144,18 @@ async function run(
         code: result.failure ?? null,
       });
       settleAction(options, current, result.failure === undefined ? 'applied' : 'failed', receipt);
+      return receipt;
+    }
+    if (tool.kind === 'control') {
+      const result = await tool.perform(action.input, context, action);
+      const receipt = limitReceipt({
+        text: result.text,
+        is_error: false,
+        truncated: result.truncated,
+        code: null,
+      });
+      settleAction(options, action, 'applied', receipt, undefined, result.record);
+      result.begin?.();
       return receipt;
     }
     const observation = await tool.execute(action.input, context);
@@ -192,7 +209,7 @@ function limitReceipt(receipt: Receipt): Receipt {
   };
 }
 
-function errorReceipt(code: ToolErrorCode | 'internal' | 'storage_failed', text: string): Receipt {
+function errorReceipt(code: ToolErrorCode | 'internal', text: string): Receipt {
   return { text: `${code}: ${text}`, is_error: true, truncated: false, code };
 }
 

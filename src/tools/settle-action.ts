@@ -13,13 +13,16 @@ export interface SettleOptions {
   onChange(): void;
 }
 
-/** Ends an action durably. Only after this may its receipt be shown to anybody. */
+/**
+ * Ends an action durably, together with what `alongside` writes. Only after this may its receipt be shown to anybody.
+ */
 export function settleAction(
   options: SettleOptions,
   action: ActionRecord,
   event: 'applied' | 'failed',
   receipt: Receipt,
   seen?: SeenContent,
+  alongside?: (at: string) => void,
 ): void {
   const { database, session } = options;
   const at = options.clock().toISOString();
@@ -39,6 +42,7 @@ export function settleAction(
       },
       at,
     );
+    alongside?.(at);
     failpoint('receipt-written');
   });
   failpoint('receipt-synced');

@@ -17,6 +17,7 @@ export function createToolContext(
     writeRoot: session.profile === 'read_only' ? null : session.workingDirectory,
     protection: createPathProtection(userHome, stateDirectory, process.platform, protection),
     commands: null,
-    lastSeen: (path) => findLastSeenContent(database, session.id, path),
+    subagents: null,
+    lastSeen: (path) => findLastSeenContent(database, session.id, null, path),
   };
 }

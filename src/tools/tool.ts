@@ -1,7 +1,9 @@
 import type * as z from 'zod';
 import type { ToolErrorCode } from '../base/reins-error.ts';
 import type { PathProtection } from '../confine/path-protection.ts';
+import type { ActionRecord } from '../ledger/actions.ts';
 import type { CommandRuntime } from './command/command-runtime.ts';
+import type { SubagentRuntime } from './subagent/subagent-runtime.ts';
 
 /** What a tool may know of its session. */
 export interface ToolContext {
@@ -12,7 +14,9 @@ export interface ToolContext {
   readonly protection: PathProtection;
   /** What commands are run with; null where none can be, as in a gateway. */
   readonly commands: CommandRuntime | null;
-  /** SHA-256 of the content of `path` that this session saw or wrote last. */
+  /** What subagents are run with; null where none may be. */
+  readonly subagents: SubagentRuntime | null;
+  /** SHA-256 of the content of `path` that the one whose calls these are saw or wrote last. */
   lastSeen(path: string): string | undefined;
 }
 
@@ -67,8 +71,22 @@ export interface CommandTool<Input = unknown> extends ToolBase<Input> {
   execute(input: Input, context: ToolContext, signal: AbortSignal): Promise<CommandResult>;
 }
 
+/** What a tool set going. */
+export interface ControlResult extends ToolAnswer {
+  /** Written in the transaction that ends the action, so that both are durable or neither is. */
+  record?(at: string): void;
+  /** What follows once that is durable. */
+  begin?(): void;
+}
+
+/** A tool that has to do with a subagent and touches nothing itself. */
+export interface ControlTool<Input = unknown> extends ToolBase<Input> {
+  readonly kind: 'control';
+  perform(input: Input, context: ToolContext, action: ActionRecord): Promise<ControlResult>;
+}
+
 /** A tool behind one face, its input already tied to its schema. */
-export type Tool = ObservingTool | ChangingTool | CommandTool;
+export type Tool = ObservingTool | ChangingTool | CommandTool | ControlTool;
 
 export function defineObservingTool<Input>(tool: Omit<ObservingTool<Input>, 'kind'>): Tool {
   return {
@@ -91,5 +109,13 @@ export function defineCommandTool<Input>(tool: Omit<CommandTool<Input>, 'kind'>)
     ...tool,
     kind: 'command',
     execute: (input, context, signal) => tool.execute(tool.input.parse(input), context, signal),
+  };
+}
+
+export function defineControlTool<Input>(tool: Omit<ControlTool<Input>, 'kind'>): Tool {
+  return {
+    ...tool,
+    kind: 'control',
+    perform: (input, context, action) => tool.perform(tool.input.parse(input), context, action),
   };
 }

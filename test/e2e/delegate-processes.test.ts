@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Delegate, type RunResult } from '../support/delegate.ts';
 import { listAll, type SeenProcess, supervisionsOf } from '../support/run-processes.ts';
 import { createTestHome, killAll, type TestHome } from '../support/test-home.ts';
+import { until } from '../support/until.ts';
 
 let home: TestHome;
 let delegate: Delegate | undefined;
@@ -35,18 +36,6 @@ const everything = (adapter: Delegate): SeenProcess[] => [
 /** The stand-ins themselves. */
 const claudeOf = (adapter: Delegate): SeenProcess[] =>
   supervisionsOf(adapter.pid).flatMap(({ claude }) => claude ?? []);
-
-async function until<Value>(
-  look: () => Value | undefined | false,
-  timeoutMs = 10_000,
-): Promise<Value> {
-  for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += 10) {
-    const value = look();
-    if (value !== undefined && value !== false) return value;
-    await sleep(10);
-  }
-  throw new Error('it did not come about');
-}
 
 /** A run of `leaves-descendants` at the moment at which all of them live. */
 async function startWithDescendants(): Promise<{

@@ -17,6 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   worktree: ['base', 'process', 'confine'],
   skills: ['base'],
   bridge: ['base', 'claude'],
+  deepseek: ['base', 'claude'],
   tools: ['base', 'process', 'confine', 'ledger'],
   session: ['base', 'machine', 'wire', 'ledger'],
   runner: [
@@ -28,6 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'confine',
     'worktree',
     'bridge',
+    'deepseek',
     'tools',
     'session',
   ],
@@ -43,6 +45,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'confine',
     'worktree',
     'skills',
+    'deepseek',
     'tools',
     'session',
     'runner',

@@ -8,10 +8,10 @@ const TESTS = fileURLToPath(new URL('..', import.meta.url));
 const numbered = (letter: string, from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `${letter}${from + index}`);
 
-/** What the product has to do, by the ids that its tests name. Not here yet: skills and the subagent (N30 to N35). */
+/** What the product has to do, by the ids that its tests name. */
 const REQUIREMENTS = [
   ...numbered('N', 1, 24),
-  'N35',
+  ...numbered('N', 30, 35),
   ...numbered('N', 40, 48),
   ...numbered('D', 1, 18),
 ];

@@ -2,8 +2,10 @@ import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { listActions } from '../../src/ledger/actions.ts';
 import { openLedger } from '../../src/ledger/open-ledger.ts';
 import { findSession } from '../../src/ledger/sessions.ts';
+import { findActiveSubsession } from '../../src/ledger/subsessions.ts';
 import { createLedgerSession } from '../support/ledger-session.ts';
 
 let directory: string;
@@ -58,4 +60,18 @@ test('a transaction that throws leaves nothing, and an inner one joins the outer
   session.database.transaction(() => session.database.run("UPDATE sessions SET label='y'"));
   expect(label()).toBe('y');
   session.database.close();
+});
+
+test('a database of the version before subagents keeps its sessions and their actions', () => {
+  const session = createLedgerSession(directory);
+  const { database, id } = session;
+  database.execute(
+    'DROP TABLE subsessions; ALTER TABLE actions DROP COLUMN subsession_id; PRAGMA user_version=3',
+  );
+  database.close();
+  const migrated = openLedger(join(directory, 'state.db'));
+  expect(findSession(migrated, id)?.id).toBe(id);
+  expect(listActions(migrated, id)).toEqual([]);
+  expect(findActiveSubsession(migrated, id)).toBeUndefined();
+  migrated.close();
 });

@@ -4,6 +4,7 @@ import { assertClaude } from '../../claude/assert-version.ts';
 import { SUPPORTED_CLAUDE_VERSIONS } from '../../claude/contract.ts';
 import { findSystemProgram } from '../../confine/find-system-program.ts';
 import { runCommand } from '../../process/run-command.ts';
+import { toDeepseekSettings } from '../deepseek-environment.ts';
 import type { Environment } from '../environment.ts';
 import type { Check } from './check.ts';
 
@@ -43,6 +44,34 @@ export async function* checkRequirements(environment: Environment): AsyncGenerat
     findSystemProgram('git'),
     'Install Git; only capability_profile worktree_write needs it.',
   );
+  yield checkDeepseek(environment);
+}
+
+/** Whether subagents could be started. The endpoint is not asked, since that would be somebody's money. */
+function checkDeepseek({ deepseek }: Environment): Check {
+  const title = 'DeepSeek key';
+  try {
+    const settings = toDeepseekSettings(deepseek);
+    if (settings === null) {
+      return ok(
+        'deepseek',
+        title,
+        `none, so sessions have no subagents; it would be in REINS_DEEPSEEK_API_KEY or ${deepseek.keyFile} (mode 0600)`,
+      );
+    }
+    const from = deepseek.key === null ? deepseek.keyFile : 'REINS_DEEPSEEK_API_KEY';
+    return ok('deepseek', title, `from ${from}, for ${new URL(settings.base_url).host}, not tried`);
+  } catch (error) {
+    if (!(error instanceof ReinsError)) throw error;
+    return {
+      id: 'deepseek',
+      group: 'requirement',
+      title,
+      status: 'missing',
+      detail: deepseek.keyFile,
+      remedy: error.message,
+    };
+  }
 }
 
 async function checkClaude(environment: Environment): Promise<Check> {

@@ -68,6 +68,7 @@ export async function createDoctorLab(
       writeRoot: project,
       protection,
       commands: createCommandRuntime(settings, protection),
+      subagents: null,
       lastSeen: () => undefined,
     },
     dispose() {

@@ -1,4 +1,5 @@
 import { createTwoFilesPatch } from 'diff';
+import * as z from 'zod';
 import type { JsonObject } from '../../base/canonical-json.ts';
 import { unreachable } from '../../base/unreachable.ts';
 import { type ActionRecord, changesFile, listActions } from '../../ledger/actions.ts';
@@ -76,10 +77,10 @@ function describe(context: Context, event: EventRecord): Omit<TimelineEntry, 'at
     case 'reply_accepted':
       return plain(`reply ${turnNumber(context, data)}`, describeReply(context, data));
     case 'action_applied':
-      return describeApplied(context, data);
+      return bySubagent(context, data, describeApplied(context, data));
     case 'action_failed':
     case 'action_refused':
-      return bad(`✗ ${data['tool']}`, receiptText(context, data));
+      return bySubagent(context, data, bad(`✗ ${data['tool']}`, receiptText(context, data)));
     case 'action_unknown':
       return bad(
         `? ${data['tool']}`,
@@ -123,9 +124,29 @@ function describe(context: Context, event: EventRecord): Omit<TimelineEntry, 'at
       return plain('worktree', `${data['path']} was removed`);
     case 'session_stopped':
       return plain('stopped', '');
+    case 'subagent_started':
+      return plain('subagent', describeSubagentStart(context, data));
+    case 'subagent_launched':
+      return undefined;
+    case 'subagent_answered':
+      return quiet(`subagent ${data['number']}`, describeSubagentAnswer(data));
+    case 'subagent_stopping':
+      return quiet('subagent', 'is told to end');
+    case 'subagent_ended':
+      return describeSubagentEnd(data);
     default:
       return unreachable(event.kind);
   }
+}
+
+/** Marks what a subagent did. */
+function bySubagent(
+  context: Context,
+  data: JsonObject,
+  entry: Omit<TimelineEntry, 'at'>,
+): Omit<TimelineEntry, 'at'> {
+  const action = context.actions.find(({ id }) => id === data['action_id']);
+  return action?.subsessionId ? { ...entry, label: `↳ ${entry.label}` } : entry;
 }
 
 function describeApplied(context: Context, data: JsonObject): Omit<TimelineEntry, 'at'> {
@@ -180,9 +201,37 @@ function describeTurn(context: Context, data: JsonObject): string {
 
 function describeReply(context: Context, data: JsonObject): string {
   const turn = context.turns.find(({ id }) => id === data['turn_id']);
-  const calls = context.actions.filter(({ turnId }) => turnId === data['turn_id']);
+  const calls = context.actions.filter(
+    ({ turnId, subsessionId }) => turnId === data['turn_id'] && subsessionId === null,
+  );
   const text = turn?.replyText ?? '';
   return [text, calls.map(({ tool }) => tool).join(', ')].filter(Boolean).join(' → ');
+}
+
+function describeSubagentStart(context: Context, data: JsonObject): string {
+  const task = context.actions.find(({ id }) => id === data['action_id'])?.input['task'];
+  return `${data['class']} on ${data['model']}: ${typeof task === 'string' ? task : ''}`;
+}
+
+const answerSchema = z.object({
+  text: z.string(),
+  actions: z.array(z.object({ tool: z.string() })),
+});
+
+function describeSubagentAnswer(data: JsonObject): string {
+  const answer = answerSchema.safeParse(data).data;
+  const tools = answer?.actions.map(({ tool }) => tool).join(', ') ?? '';
+  return [answer?.text, tools].filter(Boolean).join(' → ');
+}
+
+function describeSubagentEnd(data: JsonObject): Omit<TimelineEntry, 'at'> {
+  const why = z.object({ message: z.string() }).safeParse(data['outcome']).data?.message;
+  const used = `${data['turns']} turns, ${data['input_tokens']} tokens in and ${data['output_tokens']} out`;
+  return {
+    label: 'subagent',
+    text: `${data['state']} after ${used}${why === undefined ? '' : `. ${why}`}`,
+    mood: data['state'] === 'completed' ? 'good' : 'bad',
+  };
 }
 
 /** What was asked, and how much came back. */

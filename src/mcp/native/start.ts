@@ -39,7 +39,9 @@ export const startTool = defineNativeTool({
     subagent_policy: z
       .enum(['none', 'deepseek_explicit'])
       .optional()
-      .describe('Default none; the other is not here yet.'),
+      .describe(
+        'Default none. deepseek_explicit, with worktree_write alone: tools to hand a task to a DeepSeek subagent.',
+      ),
     capability_profile: z
       .enum(['read_only', 'direct_write', 'worktree_write'])
       .optional()

@@ -90,6 +90,7 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
     workingDirectory: project,
     writeRoot: project,
     protection,
+    subagents: null,
     lastSeen: () => undefined,
     commands: createCommandRuntime(
       {

@@ -13,6 +13,11 @@ import {
   SESSION_TABLE,
 } from '../../../src/machine/session-machine.ts';
 import {
+  SUBSESSION_EVENTS,
+  SUBSESSION_STATES,
+  SUBSESSION_TABLE,
+} from '../../../src/machine/subsession-machine.ts';
+import {
   type Illegal,
   requireTransition,
   type TransitionTable,
@@ -74,6 +79,17 @@ const LEGAL = {
     'stopped prompt_queued starting',
     'lease_expired prompt_queued starting',
   ],
+  subsession: [
+    'starting launched running',
+    'running completed completed',
+    ...['starting', 'running'].flatMap((from) => [
+      `${from} failed failed`,
+      `${from} stop_requested stopping`,
+      `${from} runner_lost failed`,
+    ]),
+    'stopping ended stopped',
+    'stopping runner_lost stopped',
+  ],
 } as const;
 
 function listLegal<State extends string, Event extends string>(
@@ -106,6 +122,12 @@ test('the run machine allows exactly what is written down', () => {
 test('N44 the session machine allows exactly what is written down', () => {
   expect(listLegal(SESSION_TABLE, SESSION_STATUSES, SESSION_EVENTS).sort()).toEqual(
     [...LEGAL.session].sort(),
+  );
+});
+
+test('N34 the machine of a subagent allows exactly what is written down', () => {
+  expect(listLegal(SUBSESSION_TABLE, SUBSESSION_STATES, SUBSESSION_EVENTS).sort()).toEqual(
+    [...LEGAL.subsession].sort(),
   );
 });
 

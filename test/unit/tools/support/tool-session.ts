@@ -120,10 +120,19 @@ export function openToolSession(
       { closed: [], opened: [] },
     ),
     commands: null,
-    lastSeen: (path) => findLastSeenContent(database, id, path),
+    subagents: null,
+    lastSeen: (path) => findLastSeenContent(database, id, null, path),
   };
   const newExecutor = (tools: readonly Tool[] = toolsFor(profile)): Executor =>
-    createExecutor({ database, session: id, tools, context, clock: now, onChange() {} });
+    createExecutor({
+      database,
+      session: id,
+      subsession: null,
+      tools,
+      context,
+      clock: now,
+      onChange() {},
+    });
   const executor = newExecutor();
 
   function authorize(...calls: readonly Call[]): NewAction[] {

@@ -1,0 +1,75 @@
+import type { JsonObject } from '../base/canonical-json.ts';
+import { truncateText } from '../base/truncate-text.ts';
+import { type ActionRecord, listActions } from '../ledger/actions.ts';
+import type { LedgerDatabase } from '../ledger/database.ts';
+import type { SubsessionRecord } from '../ledger/subsessions.ts';
+
+/** The latest ones; all of them are in the timeline. */
+const MAX_ACTIONS = 40;
+const MAX_ARGV_BYTES = 200;
+const MAX_TEXT_BYTES = 8 * 1024;
+
+/** What a state says of a subagent: how it stands, and nothing that it read or wrote. */
+export interface SubagentSummary {
+  readonly subsession_id: string;
+  readonly class: string;
+  readonly model: string;
+  readonly state: string;
+  readonly turns: number;
+  readonly max_turns: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly started_at: string;
+  readonly deadline: string;
+  readonly ended_at: string | null;
+  /** Why it ended, when it did not finish its task. */
+  readonly outcome: { readonly code: string; readonly message: string } | null;
+}
+
+export function summarizeSubagent(subsession: SubsessionRecord): SubagentSummary {
+  return {
+    subsession_id: subsession.id,
+    class: subsession.class,
+    model: subsession.model,
+    state: subsession.state,
+    turns: subsession.turns,
+    max_turns: subsession.maxTurns,
+    input_tokens: subsession.inputTokens,
+    output_tokens: subsession.outputTokens,
+    started_at: subsession.createdAt,
+    deadline: subsession.deadline,
+    ended_at: subsession.endedAt,
+    outcome: subsession.outcome,
+  };
+}
+
+/** All that its session's client gets to know of a subagent, within the limits above. */
+export function describeSubagent(
+  database: LedgerDatabase,
+  subsession: SubsessionRecord,
+): JsonObject {
+  const actions = listActions(database, subsession.sessionId).filter(
+    ({ subsessionId }) => subsessionId === subsession.id,
+  );
+  const text = truncateText(subsession.lastText, MAX_TEXT_BYTES);
+  return {
+    ...summarizeSubagent(subsession),
+    outcome: subsession.outcome === null ? null : { ...subsession.outcome },
+    action_count: actions.length,
+    actions: actions.slice(-MAX_ACTIONS).map(describeAction),
+    last_text: text,
+    last_text_truncated: text.length < subsession.lastText.length,
+  };
+}
+
+function describeAction(action: ActionRecord): JsonObject {
+  const { argv } = action.input;
+  return {
+    action_id: action.id,
+    tool: action.tool,
+    state: action.state,
+    ...(action.path === null ? {} : { path: action.path }),
+    ...(Array.isArray(argv) ? { argv: truncateText(JSON.stringify(argv), MAX_ARGV_BYTES) } : {}),
+    ...(action.receipt?.is_error === true ? { error: action.receipt.code } : {}),
+  };
+}
