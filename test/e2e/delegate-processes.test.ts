@@ -139,7 +139,7 @@ describe.runIf(process.platform === 'linux')('the processes of a run', () => {
         cleanup_error: { code: 'cleanup_unconfirmed' },
       });
       await until(() => descendants().length === 0);
-      expect(listAll().filter(({ pid }) => pid === busy.supervisor?.pid)).toEqual([]);
+      await until(() => listAll().every(({ pid }) => pid !== busy.supervisor?.pid));
       const kept = await adapter.call('claude.run.release', { run_id: run.run_id });
       expect(kept).toMatchObject({
         isError: true,

@@ -39,9 +39,7 @@ export const startTool = defineNativeTool({
     subagent_policy: z
       .enum(['none', 'deepseek_explicit'])
       .optional()
-      .describe(
-        'Default none. deepseek_explicit, with worktree_write alone: tools to hand a task to a DeepSeek subagent.',
-      ),
+      .describe('Default none; the other adds a subagent.'),
     capability_profile: z
       .enum(['read_only', 'direct_write', 'worktree_write'])
       .optional()

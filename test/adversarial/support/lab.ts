@@ -145,6 +145,9 @@ let built: string | undefined;
 /** The probe program, compiled once per source and kept. Statically, so that it runs in every sandbox. A missing compiler fails the suite. */
 export function buildProbe(): string {
   if (built !== undefined) return built;
+  if (LABS.startsWith('/tmp/')) {
+    throw new Error('These tests show nothing in a checkout below /tmp; use one elsewhere.');
+  }
   mkdirSync(LABS, { recursive: true });
   const source = createHash('sha256').update(readFileSync(PROBE_SOURCE)).digest('hex');
   const path = join(LABS, `probe-${source.slice(0, 16)}`);
