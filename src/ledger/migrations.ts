@@ -124,7 +124,7 @@ const MIGRATIONS: readonly string[] = [
     ordinal INTEGER NOT NULL,
     action_id TEXT NOT NULL UNIQUE REFERENCES actions,
     claude_session_id TEXT NOT NULL UNIQUE,
-    class TEXT NOT NULL,
+    model_class TEXT NOT NULL,
     model TEXT NOT NULL,
     task TEXT NOT NULL,
     max_turns INTEGER NOT NULL,

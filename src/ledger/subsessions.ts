@@ -57,7 +57,7 @@ export interface SubsessionRecord {
   /** The action that started it, to whose turn its own actions belong. */
   readonly actionId: ActionId;
   readonly claudeSessionId: ClaudeSessionId;
-  readonly class: SubagentClass;
+  readonly modelClass: SubagentClass;
   readonly model: string;
   readonly task: string;
   readonly maxTurns: number;
@@ -83,7 +83,7 @@ const subsessionRow = z
     ordinal: z.number().int().positive(),
     action_id: z.custom<ActionId>(isActionId),
     claude_session_id: z.custom<ClaudeSessionId>(isClaudeSessionId),
-    class: z.enum(SUBAGENT_CLASSES),
+    model_class: z.enum(SUBAGENT_CLASSES),
     model: z.string(),
     task: jsonColumn(z.string()),
     max_turns: z.number().int().positive(),
@@ -106,7 +106,7 @@ const subsessionRow = z
       ordinal: row.ordinal,
       actionId: row.action_id,
       claudeSessionId: row.claude_session_id,
-      class: row.class,
+      modelClass: row.model_class,
       model: row.model,
       task: row.task,
       maxTurns: row.max_turns,
@@ -132,7 +132,7 @@ export type NewSubsession = Pick<
   | 'sessionId'
   | 'actionId'
   | 'claudeSessionId'
-  | 'class'
+  | 'modelClass'
   | 'model'
   | 'task'
   | 'maxTurns'
@@ -146,7 +146,7 @@ export function insertSubsession(
   at: string,
 ): void {
   database.run(
-    `INSERT INTO subsessions (subsession_id, session_id, ordinal, action_id, claude_session_id, class, model, task,
+    `INSERT INTO subsessions (subsession_id, session_id, ordinal, action_id, claude_session_id, model_class, model, task,
        max_turns, deadline, state, turns, input_tokens, output_tokens, last_text, created_at)
      VALUES (?,?,(SELECT COUNT(*)+1 FROM subsessions WHERE session_id=?),?,?,?,?,?,?,?,'starting',0,0,0,'""',?)`,
     subsession.id,
@@ -154,7 +154,7 @@ export function insertSubsession(
     subsession.sessionId,
     subsession.actionId,
     subsession.claudeSessionId,
-    subsession.class,
+    subsession.modelClass,
     subsession.model,
     canonicalJson(subsession.task),
     subsession.maxTurns,

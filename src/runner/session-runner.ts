@@ -217,7 +217,11 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
       );
     },
 
-    handle(request) {
+    async handle(request) {
+      // What comes in while everything ends is answered by how it ended: nothing is taken that nobody would carry out.
+      if (cause !== undefined && (request.method === 'reply' || request.method === 'continue')) {
+        await ended;
+      }
       const stop = (): Promise<void> => {
         end({ kind: 'stop_requested' });
         return ended;

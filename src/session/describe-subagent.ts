@@ -12,7 +12,7 @@ const MAX_TEXT_BYTES = 8 * 1024;
 /** What a state says of a subagent: how it stands, and nothing that it read or wrote. */
 export interface SubagentSummary {
   readonly subsession_id: string;
-  readonly class: string;
+  readonly model_class: string;
   readonly model: string;
   readonly state: string;
   readonly turns: number;
@@ -29,7 +29,7 @@ export interface SubagentSummary {
 export function summarizeSubagent(subsession: SubsessionRecord): SubagentSummary {
   return {
     subsession_id: subsession.id,
-    class: subsession.class,
+    model_class: subsession.modelClass,
     model: subsession.model,
     state: subsession.state,
     turns: subsession.turns,

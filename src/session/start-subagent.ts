@@ -24,7 +24,7 @@ export function recordSubagentStart(
     {
       subsession_id: subsession.id,
       action_id: subsession.actionId,
-      class: subsession.class,
+      model_class: subsession.modelClass,
       model: subsession.model,
       max_turns: subsession.maxTurns,
       deadline: subsession.deadline,

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { DeepseekAnswer } from '../support/deepseek.ts';
 import { freshKey } from '../support/scripted-client.ts';
-import { openSubagentLab, type SubagentLab } from '../support/subagents.ts';
+import { type DescribedSubagent, openSubagentLab, type SubagentLab } from '../support/subagents.ts';
 import { killAll, processesOf } from '../support/test-home.ts';
 import { bringBack } from './support/crash-session.ts';
 import { ABSENT, expectConsistent, readOrAbsent } from './support/oracle.ts';
@@ -45,6 +45,19 @@ const writeOf = (path: string, content: string): DeepseekAnswer => ({
   calls: [{ tool: 'Write', input: { file_path: path, content } }],
 });
 
+/** What became of the subagent. A session that had not noticed yet that something of it is dead is brought back again. */
+async function lookAgain(lab: SubagentLab): Promise<DescribedSubagent> {
+  for (let tries = 0; ; tries += 1) {
+    lab.gateway = await bringBack(lab.home, lab.session);
+    try {
+      return await lab.ended();
+    } catch (error) {
+      if (tries === 3) throw error;
+      await lab.gateway.close().catch(() => {});
+    }
+  }
+}
+
 async function killSome(kills: number, seed: number): Promise<void> {
   const random = randomFrom(seed);
   const lab = await openSubagentLab('canary-of-the-deepseek-key');
@@ -61,8 +74,7 @@ async function killSome(kills: number, seed: number): Promise<void> {
       await sleep(random() * SUBTASK_MS);
       killAll(findVictim(lab, victim));
       await lab.gateway.close().catch(() => {});
-      lab.gateway = await bringBack(home, session);
-      const seen = await lab.ended();
+      const seen = await lookAgain(lab);
       const what = `${victim} killed, ${seen.state} ${seen.outcome?.code ?? ''} (seed ${seed}, kill ${kill})`;
       expect(seen.subsession_id, what).toBe(id);
       expect(['completed', 'failed', 'stopped'], what).toContain(seen.state);

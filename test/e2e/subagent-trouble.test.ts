@@ -140,7 +140,7 @@ test('N13 N19 N30 calls that the subagent may not make are errors that it can re
     {
       calls: [
         { tool: 'Bash', input: { command: 'true' } },
-        { tool: 'deepseek_subagent_start', input: { task: 'y', class: 'fable' } },
+        { tool: 'deepseek_subagent_start', input: { task: 'y', model_class: 'fable' } },
         { tool: 'Edit', input: { file_path: 'a.txt' } },
         { tool: 'Write', input: { file_path: outside, content: 'mine\n' } },
         { tool: 'Read', input: { file_path: join(home.state, 'state.db') } },
@@ -306,7 +306,7 @@ describe('a session that may have subagents', () => {
 
   test('N33 other model names are a matter of configuration', async () => {
     const opened = await open({ REINS_DEEPSEEK_PRO_MODEL: 'deepseek-v9-pro' });
-    await opened.start('x', { class: 'fable' });
+    await opened.start('x', { model_class: 'fable' });
     expect(await opened.ended()).toMatchObject({ model: 'deepseek-v9-pro', state: 'completed' });
     expect(opened.deepseek.requests[0]?.model).toBe('deepseek-v9-pro');
   });

@@ -58,7 +58,7 @@ test('N48 N30 N31 N33 a task is handed over, done in the worktree by a model of 
   const done = await ended();
   expect(done).toMatchObject({
     subsession_id: id,
-    class: 'sonnet',
+    model_class: 'sonnet',
     model: 'deepseek-flash',
     state: 'completed',
     outcome: null,
@@ -111,13 +111,13 @@ test('N48 N32 while it works the main loop looks, and changes nothing', async ()
   await session.call({ name: 'Read', input: { file_path: 'a.txt' } });
   const both = await session.reply({
     tool_calls: [
-      { name: 'deepseek_subagent_start', input: { task: 'x', class: 'fable' } },
+      { name: 'deepseek_subagent_start', input: { task: 'x', model_class: 'fable' } },
       { name: 'Read', input: { file_path: 'a.txt' } },
     ],
   });
   expect(both.error).toMatchObject({ code: 'reply_not_allowed' });
   expect(both.error?.message).toContain('only call');
-  const id = await start('x', { class: 'fable' });
+  const id = await start('x', { model_class: 'fable' });
   expect(await get({ wait_seconds: 0 })).toMatchObject({ model: 'deepseek-v4-pro' });
   expect(session.state['active_deepseek_subsession_id']).toBe(id);
 
@@ -127,7 +127,7 @@ test('N48 N32 while it works the main loop looks, and changes nothing', async ()
     ['Write', { file_path: 'c.txt', content: 'c' }],
     ['NotebookEdit', { notebook_path: 'n.ipynb', cell_id: 'm1', new_source: 'x' }],
     ['RunCommand', { argv: ['true'] }],
-    ['deepseek_subagent_start', { task: 'y', class: 'opus' }],
+    ['deepseek_subagent_start', { task: 'y', model_class: 'opus' }],
   ];
   for (const [name, input] of refused) {
     const { error } = await session.reply({ tool_calls: [{ name, input }] });

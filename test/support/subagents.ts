@@ -9,7 +9,7 @@ import { createTestHome, type TestHome } from './test-home.ts';
 
 const subagentSchema = z.looseObject({
   subsession_id: z.string(),
-  class: z.string(),
+  model_class: z.string(),
   model: z.string(),
   state: z.string(),
   turns: z.number(),
@@ -57,7 +57,11 @@ export async function openSubagentLab(
   });
   const call = async (toolCall: ToolCall): Promise<string> => {
     const [result] = await lab.session.call(toolCall);
-    if (result === undefined || result.is_error) throw new Error(result?.text ?? 'no result');
+    if (result === undefined || result.is_error) {
+      throw new Error(
+        result?.text ?? `no result of ${toolCall.name}: ${JSON.stringify(lab.session.state)}`,
+      );
+    }
     return result.text;
   };
   const lab: SubagentLab = {
@@ -67,7 +71,7 @@ export async function openSubagentLab(
     session,
     root: String(session.state.working_directory),
     async start(task, over = {}) {
-      const input = { task, class: 'sonnet', ...over };
+      const input = { task, model_class: 'sonnet', ...over };
       const text = await call({ name: 'deepseek_subagent_start', input });
       return /sub_[\w-]{20}/.exec(text)?.[0] ?? '';
     },

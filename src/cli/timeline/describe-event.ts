@@ -9,6 +9,7 @@ import type { EventRecord } from '../../ledger/events.ts';
 import { listRuns, type RunRecord } from '../../ledger/runs.ts';
 import type { SessionRecord } from '../../ledger/sessions.ts';
 import { listTurns, type TurnRecord } from '../../ledger/turns.ts';
+import { SUBAGENT_GET, SUBAGENT_START, SUBAGENT_STOP } from '../../machine/subagent-rules.ts';
 
 export type Mood = 'plain' | 'good' | 'bad' | 'quiet';
 
@@ -77,6 +78,9 @@ function describe(context: Context, event: EventRecord): Omit<TimelineEntry, 'at
     case 'reply_accepted':
       return plain(`reply ${turnNumber(context, data)}`, describeReply(context, data));
     case 'action_applied':
+      // What became of it has entries of its own.
+      if (data['tool'] === SUBAGENT_START || data['tool'] === SUBAGENT_STOP) return undefined;
+      if (data['tool'] === SUBAGENT_GET) return quiet('subagent', 'looked at by the client');
       return bySubagent(context, data, describeApplied(context, data));
     case 'action_failed':
     case 'action_refused':
@@ -210,7 +214,7 @@ function describeReply(context: Context, data: JsonObject): string {
 
 function describeSubagentStart(context: Context, data: JsonObject): string {
   const task = context.actions.find(({ id }) => id === data['action_id'])?.input['task'];
-  return `${data['class']} on ${data['model']}: ${typeof task === 'string' ? task : ''}`;
+  return `${data['model_class']} on ${data['model']}: ${typeof task === 'string' ? task : ''}`;
 }
 
 const answerSchema = z.object({

@@ -23,7 +23,7 @@ export const subagentStartTool = defineControlTool({
         `is longer than ${MAX_TASK_BYTES} bytes`,
       )
       .describe('All that the subagent is told.'),
-    class: z
+    model_class: z
       .enum(SUBAGENT_CLASSES)
       .describe('sonnet and opus run on DeepSeek Flash, fable on DeepSeek Pro.'),
     max_turns: z
@@ -42,13 +42,17 @@ export const subagentStartTool = defineControlTool({
   async perform(input, context, action) {
     const task = {
       task: input.task,
-      class: input.class,
+      modelClass: input.model_class,
       maxTurns: input.max_turns ?? DEFAULT_TURNS,
       maxMinutes: input.max_minutes ?? DEFAULT_MINUTES,
     };
     const planned = requireSubagents(context).plan(task, action);
     return {
-      text: `The subagent ${planned.id} has been given the task. deepseek_subagent_get waits for it and shows how it stands; deepseek_subagent_stop ends it.`,
+      text: JSON.stringify({
+        subsession_id: planned.id,
+        state: 'starting',
+        note: 'It has been given the task. deepseek_subagent_get waits for it and shows how it stands; deepseek_subagent_stop ends it.',
+      }),
       truncated: false,
       record: planned.record,
       begin: planned.begin,

@@ -3,7 +3,7 @@ import type { SubagentClass } from '../../ledger/subsessions.ts';
 
 export interface SubagentTask {
   readonly task: string;
-  readonly class: SubagentClass;
+  readonly modelClass: SubagentClass;
   readonly maxTurns: number;
   readonly maxMinutes: number;
 }

@@ -35,7 +35,10 @@ let directory: string;
 let session: LedgerSession;
 const NOW = new Date();
 const AT = NOW.toISOString();
-const START: ToolCall = { tool: 'deepseek_subagent_start', input: { task: 'x', class: 'opus' } };
+const START: ToolCall = {
+  tool: 'deepseek_subagent_start',
+  input: { task: 'x', model_class: 'opus' },
+};
 const LOOK: ToolCall = { tool: 'Read', input: { file_path: 'a' } };
 const DONE = { text: 'ok', is_error: false, truncated: false, code: null };
 
@@ -90,7 +93,7 @@ function record(id: SubsessionId, action: ActionRecord): void {
       sessionId: session.id,
       actionId: action.id,
       claudeSessionId: mintClaudeSessionId(),
-      class: 'opus',
+      modelClass: 'opus',
       model: 'deepseek-flash',
       task: 'the \0 task',
       maxTurns: 3,
