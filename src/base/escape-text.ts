@@ -13,15 +13,19 @@ export function escapeText(text: string, keepNewlines = false): string {
   return result;
 }
 
-function isDeceptive(point: number): boolean {
+/** Whether a character moves the cursor, turns the text around it, or is not seen. */
+export function isDeceptive(point: number): boolean {
   return (
     point < 0x20 ||
     (point >= 0x7f && point < 0xa0) ||
     (point >= 0x200b && point <= 0x200f) ||
     (point >= 0x2028 && point <= 0x202e) ||
     (point >= 0x2060 && point <= 0x2069) ||
+    point === 0xad ||
+    point === 0x61c ||
+    point === 0x3164 ||
     point === 0xfeff ||
     (point >= 0xd800 && point <= 0xdfff) ||
-    (point >= 0xe0000 && point <= 0xe007f)
+    (point >= 0xe0000 && point <= 0xe01ef)
   );
 }

@@ -131,6 +131,18 @@ export function hashEvent(session: SessionId, event: Omit<EventRecord, 'hash'>):
   );
 }
 
+/** The session's first event. */
+export function findCreation(
+  database: LedgerDatabase,
+  session: SessionId,
+): EventRecord | undefined {
+  return database.first(
+    eventRow,
+    `SELECT ${EVENT_COLUMNS} FROM events WHERE session_id=? AND sequence=1`,
+    session,
+  );
+}
+
 /** The session's events in order. */
 export function listEvents(database: LedgerDatabase, session: SessionId): EventRecord[] {
   return database.all(

@@ -144,6 +144,7 @@ const MIGRATIONS: readonly string[] = [
   CREATE UNIQUE INDEX one_active_subsession ON subsessions (session_id)
     WHERE state IN ('starting','running','stopping');
   ALTER TABLE actions ADD COLUMN subsession_id TEXT;
+  ALTER TABLE sessions ADD COLUMN full_context_due INTEGER NOT NULL DEFAULT 1;
   `,
 ];
 

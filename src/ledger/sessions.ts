@@ -99,6 +99,8 @@ export interface SessionRecord {
   readonly boundary: Boundary | null;
   /** For a `worktree_write` session. */
   readonly worktree: WorktreeRecord | null;
+  /** Whether whoever answers may not have seen rules, skills and tools yet: the next turn is then shown in full. */
+  readonly fullContextDue: boolean;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -128,6 +130,7 @@ const sessionRow = z
     stop_request: jsonColumn(stopRequestSchema).nullable(),
     boundary: jsonColumn(boundarySchema).nullable(),
     worktree: jsonColumn(worktreeSchema).nullable(),
+    full_context_due: z.union([z.literal(0), z.literal(1)]),
     created_at: instantColumn,
     updated_at: instantColumn,
   })
@@ -161,6 +164,7 @@ const sessionRow = z
       stopRequest: row.stop_request,
       boundary: row.boundary,
       worktree: row.worktree,
+      fullContextDue: row.full_context_due === 1,
       createdAt: row.created_at,
       updatedAt: row.updated_at,
     }),
@@ -178,6 +182,7 @@ export function insertSession(
     | 'lastResult'
     | 'stopRequest'
     | 'boundary'
+    | 'fullContextDue'
     | 'updatedAt'
   >,
 ): void {
@@ -250,6 +255,10 @@ export function setSessionClaude(
     claude?.birth ?? null,
     id,
   );
+}
+
+export function setFullContextDue(database: LedgerDatabase, id: SessionId, due: boolean): void {
+  database.run('UPDATE sessions SET full_context_due=? WHERE session_id=?', due ? 1 : 0, id);
 }
 
 export function setSessionUndoer(

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { canonicalJson, type JsonObject } from '../base/canonical-json.ts';
 import type { SessionId } from '../base/ids.ts';
 import { ReinsError } from '../base/reins-error.ts';
 import { sha256 } from '../base/sha256.ts';
@@ -55,19 +56,35 @@ export function listSkillReferences(
   );
 }
 
-/** With their instructions. Throws `state_corrupt` for one that is not what was stored. */
-export function readSkills(database: LedgerDatabase, session: SessionId): StoredSkill[] {
-  return database
-    .all(
-      skillRow,
-      'SELECT skill_id, content_sha256, body, body_sha256 FROM skills WHERE session_id=? ORDER BY ordinal',
-      session,
-    )
-    .map(({ body_sha256: hash, ...skill }) => {
-      if (sha256(skill.body) === hash) return skill;
-      throw new ReinsError(
-        'state_corrupt',
-        `The instructions of ${skill.skill_id} in the ledger are not those that the session was started with; start a new session.`,
-      );
-    });
+/** What was recorded of the skills when the session was created, in order. */
+const createdSchema = z.looseObject({
+  skills: z.array(referenceRow.extend({ body_sha256: z.string() })).default([]),
+});
+
+/**
+ * With their instructions. `created` is the data of the session's first event, which vouches for them. Throws
+ * `state_corrupt` when there are others, or they say something else, than then.
+ */
+export function readSkills(
+  database: LedgerDatabase,
+  session: SessionId,
+  created: JsonObject,
+): StoredSkill[] {
+  const rows = database.all(
+    skillRow,
+    'SELECT skill_id, content_sha256, body, body_sha256 FROM skills WHERE session_id=? ORDER BY ordinal',
+    session,
+  );
+  const { skills } = createdSchema.parse(created);
+  const actual = rows.map(({ body, body_sha256: _stored, ...reference }) => ({
+    ...reference,
+    body_sha256: sha256(body),
+  }));
+  if (canonicalJson(actual) === canonicalJson(skills)) {
+    return rows.map(({ body_sha256: _hash, ...skill }) => skill);
+  }
+  throw new ReinsError(
+    'state_corrupt',
+    'The instructions of its skills in the ledger are not those that the session was started with; end it with native_session_stop and start a new one.',
+  );
 }

@@ -1,10 +1,12 @@
 import type { SessionId } from '../base/ids.ts';
+import { ReinsError } from '../base/reins-error.ts';
 import { sha256 } from '../base/sha256.ts';
 import { type ActionRecord, listActions } from './actions.ts';
 import { readBlob } from './blobs.ts';
 import type { LedgerDatabase } from './database.ts';
 import { CHAIN_START, type EventRecord, hashEvent, listEvents } from './events.ts';
 import { findSession } from './sessions.ts';
+import { readSkills } from './skills.ts';
 import { listTurns, type TurnRecord } from './turns.ts';
 
 /** A record that is not what it was when it was written, and in which way. */
@@ -54,7 +56,7 @@ export function verifySession(database: LedgerDatabase, session: SessionId): Led
   const actions = new Map(listActions(database, session).map((action) => [action.id, action]));
   const turns = new Map(listTurns(database, session).map((turn) => [turn.id, turn]));
   for (const event of events) {
-    const what = checkReferences(database, event, actions, turns);
+    const what = checkReferences(database, session, event, actions, turns);
     if (what !== undefined) faults.push({ session, sequence: event.sequence, what });
   }
   return faults;
@@ -62,11 +64,20 @@ export function verifySession(database: LedgerDatabase, session: SessionId): Led
 
 function checkReferences(
   database: LedgerDatabase,
+  session: SessionId,
   event: EventRecord,
   actions: ReadonlyMap<string, ActionRecord>,
   turns: ReadonlyMap<string, TurnRecord>,
 ): string | undefined {
   const { data } = event;
+  if (event.kind === 'session_created') {
+    try {
+      readSkills(database, session, data);
+    } catch (error) {
+      if (!(error instanceof ReinsError)) throw error;
+      return 'the instructions of its skills are missing or were altered';
+    }
+  }
   if (event.kind === 'reply_accepted') {
     const turn = turns.get(String(data['turn_id']));
     if (turn === undefined) return `turn ${data['turn_id']} is missing`;

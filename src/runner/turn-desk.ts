@@ -63,7 +63,6 @@ export function createTurnDesk(options: TurnDeskOptions): TurnDesk {
             unseen,
             toTurnMessages(database, session, turn.purpose, messages, options.sessionRoot),
           ),
-          fullContext: latest === undefined,
         },
         clock(),
       );

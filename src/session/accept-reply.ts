@@ -5,7 +5,7 @@ import { insertActions, type NewAction } from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
 import { findRequest, type RequestKey, recordRequest } from '../ledger/requests.ts';
-import { moveSession, type SessionRecord } from '../ledger/sessions.ts';
+import { moveSession, type SessionRecord, setFullContextDue } from '../ledger/sessions.ts';
 import { findActiveSubsession } from '../ledger/subsessions.ts';
 import { answerTurn, findTurn, type TurnRecord } from '../ledger/turns.ts';
 import { SESSION_TABLE } from '../machine/session-machine.ts';
@@ -87,6 +87,7 @@ export function acceptReply(
       { text: input.text, fingerprint: replyFingerprint(input.text, toolUseIds) },
       at,
     );
+    if (turn.fullContext) setFullContextDue(database, session.id, false);
     insertActions(database, session.id, turn.id, actions, at);
     moveSession(database, session.id, 'reply_accepted');
     extendLease(database, session, now);

@@ -1,7 +1,7 @@
 import type { SessionId } from '../base/ids.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
-import { type RunnerRecord, setSessionRunner } from '../ledger/sessions.ts';
+import { type RunnerRecord, setFullContextDue, setSessionRunner } from '../ledger/sessions.ts';
 import { requireSession } from './require-session.ts';
 
 /**
@@ -20,6 +20,8 @@ export function claimSession(
     if (current.status !== 'starting') return false;
     if (current.runner !== null && isAlive(current.runner)) return false;
     setSessionRunner(database, session, runner);
+    // A conversation that is resumed is shown what it was started with.
+    setFullContextDue(database, session, true);
     appendEvent(database, session, 'runner_attached', {}, now.toISOString());
     return true;
   });

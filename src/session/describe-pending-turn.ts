@@ -1,5 +1,8 @@
 import type { Json } from '../base/canonical-json.ts';
+import type { SessionId } from '../base/ids.ts';
+import { ReinsError } from '../base/reins-error.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
+import { findCreation } from '../ledger/events.ts';
 import { listRuns } from '../ledger/runs.ts';
 import type { SessionRecord } from '../ledger/sessions.ts';
 import { readSkills, type StoredSkill } from '../ledger/skills.ts';
@@ -50,12 +53,25 @@ export function describePendingTurn(
     ...head,
     messages: [
       { kind: 'notice', text: sessionRules(session) },
-      ...readSkills(database, session.id).map(toSkillNotice),
+      ...skillNotices(database, session.id),
       ...task,
       ...turn.messages,
     ],
     tools: catalogue(session),
   };
+}
+
+/**
+ * A session whose instructions were tampered with can still be seen and stopped, and whoever answers is told.
+ */
+function skillNotices(database: LedgerDatabase, session: SessionId): TurnMessage[] {
+  try {
+    const created = findCreation(database, session)?.data ?? {};
+    return readSkills(database, session, created).map(toSkillNotice);
+  } catch (error) {
+    if (!(error instanceof ReinsError)) throw error;
+    return [{ kind: 'notice', text: error.message }];
+  }
 }
 
 /** The same bytes at every full turn of a session, whatever has become of the file since. */

@@ -5,6 +5,7 @@ import { type SessionTokens, secretsEqual } from '../base/session-tokens.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
 import { findRequest, type RequestKey, recordRequest } from '../ledger/requests.ts';
+import { setFullContextDue } from '../ledger/sessions.ts';
 import { findLatestTurn, setTurnFullContext } from '../ledger/turns.ts';
 import { replaceLease } from './lease.ts';
 import { requireSession } from './require-session.ts';
@@ -18,8 +19,8 @@ export interface RecoverInput {
 const outcomeSchema = z.strictObject({ lease_id: z.custom<LeaseId>(isLeaseId) });
 
 /**
- * Gives the holder of the recovery token a new lease; the old one is dead when this returns. The pending turn is
- * shown in full again, because who asks may be a new conversation that has seen nothing.
+ * Gives the holder of the recovery token a new lease; the old one is dead when this returns. The turn that is pending,
+ * or the next one, is shown in full, because who asks may be a new conversation that has seen nothing.
  */
 export function rotateLease(
   database: LedgerDatabase,
@@ -48,6 +49,7 @@ export function rotateLease(
     const at = now.toISOString();
     const leaseId = mintLeaseId();
     replaceLease(database, session, leaseId, now);
+    setFullContextDue(database, session.id, true);
     const turn = findLatestTurn(database, session.id);
     if (turn?.state === 'pending') setTurnFullContext(database, turn.id);
     appendEvent(database, session.id, 'lease_rotated', {}, at);

@@ -1,9 +1,13 @@
 import * as z from 'zod';
 import { parseJson } from '../base/parse-json.ts';
+import { SKILL_ID } from './skill-id.ts';
 
 const entrySchema = z.strictObject({
-  skill_id: z.string().max(100),
-  content_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  skill_id: z.string().regex(SKILL_ID),
+  content_sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/i)
+    .transform((hash) => hash.toLowerCase()),
 });
 const listSchema = z.array(entrySchema).max(1_000);
 

@@ -1,10 +1,12 @@
+import { escapeText } from '../base/escape-text.ts';
 import { ReinsError } from '../base/reins-error.ts';
 import { isAllowed, MAX_SKILLS, type SkillPin } from './allow-list.ts';
 import { readSkill } from './read-skill.ts';
 import { locateSkill, type SkillPlaces } from './skill-id.ts';
+import { takeInstructions } from './take-instructions.ts';
 
 /** All bodies of a session together, in bytes: they are part of each full turn. */
-const MAX_BODIES_BYTES = 256 * 1024;
+export const MAX_BODIES_BYTES = 256 * 1024;
 
 /** A skill as a session has it for good. */
 export interface FrozenSkill extends SkillPin {
@@ -13,7 +15,8 @@ export interface FrozenSkill extends SkillPin {
 
 /**
  * Takes the instructions of each skill that a client asks for, in the order asked. All or none: throws `skill_refused`
- * with the first reason. A skill has to be named by id and hash here and in the user's allow-list, and be that very file.
+ * with the first reason. A skill has to be named by id and hash here and in the user's allow-list, and be that very
+ * file; only then is its text looked into. A refusal tells nothing of a file that is another one.
  */
 export function freezeSkills(
   asked: readonly SkillPin[],
@@ -23,10 +26,12 @@ export function freezeSkills(
   if (asked.length > MAX_SKILLS) {
     throw refusal(`skill_contexts has ${asked.length} entries and the limit is ${MAX_SKILLS}`);
   }
-  const frozen = asked.map((pin, index) => {
-    const repeated = asked.slice(0, index).some((other) => other.skill_id === pin.skill_id);
-    if (repeated) throw refusal(`${pin.skill_id} is in skill_contexts twice`);
-    return freeze(pin, allowed, places);
+  const taken = new Set<string>();
+  const frozen = asked.map((pin) => {
+    const { path, skill } = freeze(pin, allowed, places);
+    if (taken.has(path)) throw refusal(`the file of ${skill.skill_id} is in skill_contexts twice`);
+    taken.add(path);
+    return skill;
   });
   const bytes = frozen.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
   if (bytes > MAX_BODIES_BYTES) {
@@ -35,29 +40,40 @@ export function freezeSkills(
   return frozen;
 }
 
-function freeze(pin: SkillPin, allowed: readonly SkillPin[], places: SkillPlaces): FrozenSkill {
-  const { skill_id: id, content_sha256: hash } = pin;
+function freeze(
+  pin: SkillPin,
+  allowed: readonly SkillPin[],
+  places: SkillPlaces,
+): { readonly path: string; readonly skill: FrozenSkill } {
+  const { skill_id: id } = pin;
+  const hash = pin.content_sha256.toLowerCase();
   const path = locateSkill(id, places);
   if (path === undefined) {
-    throw refusal(`${id.slice(0, 100)} is no skill id; those are personal:NAME and project:NAME`);
+    throw refusal(
+      `"${escapeText(id.slice(0, 100))}" is no skill id; those are personal:NAME and project:NAME`,
+    );
   }
-  if (!isAllowed(allowed, pin)) {
+  if (!isAllowed(allowed, { skill_id: id, content_sha256: hash })) {
     const known = allowed.some((entry) => entry.skill_id === id);
     throw refusal(
       known
-        ? `${id} is allowed with another content_sha256 than ${hash.slice(0, 64)}`
+        ? `${id} is allowed with another content_sha256 than the one given`
         : `${id} is not in the allow-list`,
     );
   }
   const root = id.startsWith('personal:') ? places.home : places.project;
   const reading = readSkill(path, root);
   if (reading.kind === 'refused') throw refusal(`the SKILL.md of ${id} ${reading.reason}`);
-  if (reading.skill.sha256 !== hash) {
-    throw refusal(
-      `the SKILL.md of ${id} has changed and its SHA-256 is ${reading.skill.sha256} now`,
-    );
+  if (reading.file.sha256 !== hash) {
+    throw refusal(`the SKILL.md of ${id} has changed since its SHA-256 was that one`);
   }
-  return { skill_id: id, content_sha256: hash, body: reading.skill.body };
+  const instructions = takeInstructions(reading.file.text);
+  if (instructions.kind === 'refused')
+    throw refusal(`the SKILL.md of ${id} ${instructions.reason}`);
+  return {
+    path: reading.file.path,
+    skill: { skill_id: id, content_sha256: hash, body: instructions.body },
+  };
 }
 
 function refusal(reason: string): ReinsError {

@@ -7,7 +7,8 @@ export interface SkillPlaces {
   readonly project: string;
 }
 
-const SKILL_ID = /^(personal|project):([A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
+/** What names a skill: where it is kept and the name of its folder. */
+export const SKILL_ID = /^(personal|project):([A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
 
 /** `personal:NAME` or `project:NAME`, as a file. Undefined for anything else: a name never leads anywhere else. */
 export function locateSkill(id: string, places: SkillPlaces): string | undefined {

@@ -55,7 +55,6 @@ export function createLedgerSession(directory: string, now = new Date()): Ledger
           purpose: 'step',
           requestSha256: sha256(content ?? `request ${requests}`),
           messages: [],
-          fullContext: false,
         },
         now,
       );

@@ -66,7 +66,7 @@ test('a database of the version before subagents keeps its sessions and their ac
   const session = createLedgerSession(directory);
   const { database, id } = session;
   database.execute(
-    'DROP TABLE subsessions; ALTER TABLE actions DROP COLUMN subsession_id; PRAGMA user_version=3',
+    'DROP TABLE subsessions; ALTER TABLE actions DROP COLUMN subsession_id; ALTER TABLE sessions DROP COLUMN full_context_due; PRAGMA user_version=3',
   );
   database.close();
   const migrated = openLedger(join(directory, 'state.db'));

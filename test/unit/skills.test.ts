@@ -1,9 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { sha256 } from '../../src/base/sha256.ts';
 import { parseAllowList, type SkillPin } from '../../src/skills/allow-list.ts';
 import { freezeSkills } from '../../src/skills/freeze-skills.ts';
@@ -69,9 +77,10 @@ describe('N35 a skill', () => {
     ['another final newline', `${CONTENT}\n`],
   ])('that has changed is refused: %s', (_what, changed) => {
     put('personal', 'review', changed);
-    expect(() => freeze([pin('personal:review', CONTENT)])).toThrow(
-      /has changed.* is [0-9a-f]{64} now/,
-    );
+    const asked = (): unknown => freeze([pin('personal:review', CONTENT)]);
+    expect(asked).toThrow(/has changed/);
+    // The refusal tells a client nothing of another file.
+    expect(asked).not.toThrow(sha256(changed));
   });
 
   test('has to be on the list by name and hash', () => {
@@ -115,13 +124,21 @@ describe('N35 a skill', () => {
     ['front matter that is no YAML', '---\na: [\n---\nx', /front matter/],
     ['front matter that does not end', '---\na: 1\nx', /front matter/],
     ['front matter that is a list', '---\n- a\n---\nx', /front matter/],
-    ['front matter with a bomb', '---\na: &a [1,1]\nb: [*a,*a]\n---\nx', /front matter|/],
+    ['front matter of nine kilobytes', `---\na: ${'x'.repeat(9_000)}\n---\nx`, /of more than 8192/],
+    ['front matter that is deep', `---\na: ${'['.repeat(4_000)}\n---\nx`, /front matter/],
+    ['front matter behind dashes and a blank', '--- \n- a\n---\nx', /no YAML mapping/],
     ['no instructions', '---\na: 1\n---\n \n', /no instructions/],
     ['nothing at all', '', /no instructions/],
   ])('is refused with the reason: %s', (_what, content, reason) => {
     put('personal', 'odd', content);
-    const asked = [{ skill_id: 'personal:odd', content_sha256: 'a'.repeat(64) }];
-    expect(() => freeze(asked)).toThrow(reason);
+    const text = typeof content === 'string' ? content : '';
+    expect(() => freeze([pin('personal:odd', text)])).toThrow(reason);
+    // A file that is not the one that was allowed is not looked into.
+    if (text !== '') {
+      expect(() => freeze([{ skill_id: 'personal:odd', content_sha256: 'a'.repeat(64) }])).toThrow(
+        /has changed/,
+      );
+    }
   });
 
   test('is reached through no link, and is a regular file', () => {
@@ -172,15 +189,77 @@ test('N35 front matter is dropped and nothing else, whatever the text behind it'
   const text = fc.string({ unit: 'grapheme' }).map((each) => each.replaceAll('\r', ''));
   fc.assert(
     fc.property(text, (body) => {
-      expect(splitFrontMatter(`---\nname: x\n---\n${body}`)).toBe(body);
-      if (!body.startsWith('---\n')) expect(splitFrontMatter(body)).toBe(body);
+      expect(splitFrontMatter(`---\nname: x\n---\n${body}`)).toEqual({ kind: 'body', body });
+      if (!body.startsWith('---')) {
+        expect(splitFrontMatter(body)).toEqual({ kind: 'body', body });
+      }
     }),
   );
 });
 
-test.each(['', '{}', '[{}]', '[{"skill_id":"a","content_sha256":"A"}]', 'no JSON', '[1]'])(
-  'N35 an allow-list that is none is not taken for an empty one: %s',
-  (value) => {
-    expect(parseAllowList(value)).toBeUndefined();
-  },
-);
+test.each([
+  ['an alias that leads nowhere', 'paths: *.ts'],
+  ['an alias', 'a: &a [1,1]\nb: [*a,*a]'],
+  ['the same key twice', 'a: 1\na: 2'],
+  ['a tag that nobody knows', 'a: !strange 1'],
+  ['line separators', 'a: x\u2028---\u2028y'],
+  ['control and bidirectional characters', '? [a\u009b31m, "\u202e"]\n: 1'],
+  ['nothing', ''],
+])('N35 front matter with %s is dropped, and nobody hears of it', (_what, yaml) => {
+  const warned = vi.spyOn(process, 'emitWarning');
+  expect(splitFrontMatter(`---\n${yaml}\n--- \t\nbody\n`)).toEqual({
+    kind: 'body',
+    body: 'body\n',
+  });
+  expect(warned).not.toHaveBeenCalled();
+  warned.mockRestore();
+});
+
+test('N35 T5 a file is read at its very path: no further name, and no swap, leads elsewhere', () => {
+  const path = put('personal', 'review', CONTENT);
+  linkSync(path, join(root, 'further'));
+  expect(() => freeze([pin('personal:review', CONTENT)])).toThrow(/further name/);
+  rmSync(join(root, 'further'));
+  expect(freeze([pin('personal:review', CONTENT)])).toHaveLength(1);
+  // The home itself may be reached through a link, and be written in any way.
+  symlinkSync(home, join(root, 'home-link'));
+  for (const spelled of [join(root, 'home-link'), `${home}/`, `${home}/../home/.`]) {
+    const places = { home: spelled, project };
+    const asked = [pin('personal:review', CONTENT)];
+    expect(freezeSkills(asked, asked, places)).toHaveLength(1);
+  }
+  // The same file by its two names, where the home is the project.
+  const both = [pin('personal:review', CONTENT), pin('project:review', CONTENT)];
+  expect(() => freezeSkills(both, both, { home, project: home })).toThrow(/twice/);
+});
+
+test('N35 what cannot be looked into is said, not taken for absent', () => {
+  mkdirSync(join(home, '.claude', 'skills', 'loop'), { recursive: true });
+  symlinkSync('SKILL.md', join(home, '.claude', 'skills', 'loop', 'SKILL.md'));
+  const [entry] = listSkills({ home, project }, []);
+  expect(entry).toMatchObject({ status: 'refused', reason: expect.stringContaining('ELOOP') });
+});
+
+test('N35 the case of a hash does not matter', () => {
+  put('personal', 'review', CONTENT);
+  const { skill_id: id, content_sha256: hash } = pin('personal:review', CONTENT);
+  const allowed = parseAllowList(
+    JSON.stringify([{ skill_id: id, content_sha256: hash.toUpperCase() }]),
+  );
+  expect(allowed).toEqual([{ skill_id: id, content_sha256: hash }]);
+  expect(
+    freeze([{ skill_id: id, content_sha256: hash.toUpperCase() }], allowed)[0]?.content_sha256,
+  ).toBe(hash);
+});
+
+test.each([
+  '',
+  '{}',
+  '[{}]',
+  '[{"skill_id":"personal:a","content_sha256":"A"}]',
+  `[{"skill_id":"x'; id; '","content_sha256":"${'a'.repeat(64)}"}]`,
+  'no JSON',
+  '[1]',
+])('N35 an allow-list that is none is not taken for an empty one: %s', (value) => {
+  expect(parseAllowList(value)).toBeUndefined();
+});

@@ -10,6 +10,7 @@ import { checkRequirements } from '../doctor/check-requirements.ts';
 import { createDoctorLab } from '../doctor/doctor-lab.ts';
 import type { Environment } from '../environment.ts';
 import { describeTerminal } from '../terminal.ts';
+import { toJsonText } from '../to-json-text.ts';
 
 const HEADINGS: Readonly<Record<Check['group'], string>> = {
   requirement: 'What is installed',
@@ -39,7 +40,7 @@ export async function runDoctor(
   }
   const bad = checks.filter(({ status }) => status !== 'ok');
   if (options.json) {
-    process.stdout.write(`${JSON.stringify({ ok: bad.length === 0, checks }, null, 2)}\n`);
+    process.stdout.write(toJsonText({ ok: bad.length === 0, checks }));
   } else {
     process.stdout.write(
       bad.length === 0

@@ -11,6 +11,7 @@ import { listSessions } from '../../ledger/sessions.ts';
 import { type LedgerFault, verifyChain, verifySession } from '../../ledger/verify.ts';
 import type { Environment } from '../environment.ts';
 import { findSessionByPrefix } from '../find-session.ts';
+import { toJsonText } from '../to-json-text.ts';
 
 const FORMAT = 'reins-timeline-1';
 const MAX_SESSIONS = 100_000;
@@ -52,7 +53,7 @@ export function runLedgerVerify(
 ): void {
   const checked =
     options.file === undefined ? verifyDatabase(environment, sessionId) : verifyFile(options.file);
-  if (options.json) process.stdout.write(`${JSON.stringify(checked, null, 2)}\n`);
+  if (options.json) process.stdout.write(toJsonText(checked));
   const [first] = checked.faults;
   if (first !== undefined) {
     throw new ReinsError(

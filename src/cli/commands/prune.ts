@@ -9,6 +9,7 @@ import {
 } from '../../ledger/prune.ts';
 import { describeAge } from '../describe-age.ts';
 import type { Environment } from '../environment.ts';
+import { toJsonText } from '../to-json-text.ts';
 
 export interface PruneOptions {
   /** Sessions that have been untouched for this many days go. */
@@ -36,7 +37,7 @@ export function runPrune(environment: Environment, options: PruneOptions): void 
   const listed = options.yes === true ? removed : chosen;
   process.stdout.write(
     options.json
-      ? `${JSON.stringify({ removed: options.yes === true, sessions: listed }, null, 2)}\n`
+      ? toJsonText({ removed: options.yes === true, sessions: listed })
       : describe(listed, options.yes === true),
   );
 }

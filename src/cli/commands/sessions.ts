@@ -5,6 +5,7 @@ import { listSessions, type SessionRecord } from '../../ledger/sessions.ts';
 import { describeAge } from '../describe-age.ts';
 import type { Environment } from '../environment.ts';
 import { toSessionJson } from '../session-json.ts';
+import { toJsonText } from '../to-json-text.ts';
 
 /** `reins sessions` */
 export function runSessions(
@@ -13,9 +14,7 @@ export function runSessions(
 ): void {
   const state = openStateDirectory(environment.stateDirectory);
   const sessions = listSessions(openLedger(state.database), options.limit);
-  process.stdout.write(
-    options.json ? `${JSON.stringify(sessions.map(toSessionJson), null, 2)}\n` : toTable(sessions),
-  );
+  process.stdout.write(options.json ? toJsonText(sessions.map(toSessionJson)) : toTable(sessions));
 }
 
 function toTable(sessions: readonly SessionRecord[]): string {

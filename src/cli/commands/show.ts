@@ -10,6 +10,7 @@ import { toSessionJson } from '../session-json.ts';
 import { describeTerminal } from '../terminal.ts';
 import { describeEvents } from '../timeline/describe-event.ts';
 import { formatEntry } from '../timeline/format-entry.ts';
+import { toJsonText } from '../to-json-text.ts';
 
 /** `reins show ID` */
 export function runShow(
@@ -28,9 +29,7 @@ export function runShow(
   const events = listEvents(database, session.id);
   const entries = describeEvents(database, session, events);
   if (options.json) {
-    process.stdout.write(
-      `${JSON.stringify({ session: toSessionJson(session), timeline: entries }, null, 2)}\n`,
-    );
+    process.stdout.write(toJsonText({ session: toSessionJson(session), timeline: entries }));
     return;
   }
   const terminal = describeTerminal(process.stdout, process.env);

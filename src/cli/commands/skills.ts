@@ -3,6 +3,7 @@ import { escapeText } from '../../base/escape-text.ts';
 import type { SkillPin } from '../../skills/allow-list.ts';
 import { type ListedSkill, listSkills } from '../../skills/list-skills.ts';
 import type { Environment } from '../environment.ts';
+import { toJsonText } from '../to-json-text.ts';
 
 /** `reins skills`: what there is, whether sessions may have it, and what to put into the environment so that they may. */
 export function runSkills(
@@ -12,7 +13,7 @@ export function runSkills(
   const project = resolve(options.directory);
   const skills = listSkills({ home: environment.userHome, project }, environment.skillAllowList);
   if (options.json) {
-    process.stdout.write(`${JSON.stringify({ project, skills: skills.map(toJson) }, null, 2)}\n`);
+    process.stdout.write(toJsonText({ project, skills: skills.map(toJson) }));
     return;
   }
   if (skills.length === 0) {

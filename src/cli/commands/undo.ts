@@ -12,6 +12,7 @@ import { createToolContext } from '../../tools/tool-context.ts';
 import { planUndo, type UndoPlan, undoAction } from '../../tools/undo-action.ts';
 import type { Environment } from '../environment.ts';
 import { findSessionByPrefix } from '../find-session.ts';
+import { toJsonText } from '../to-json-text.ts';
 
 /** `reins undo SESSION [ACTION...]`: all changes of the session, or the ones named, newest first. */
 export async function runUndo(
@@ -46,7 +47,7 @@ export async function runUndo(
   }
   process.stdout.write(
     options.json
-      ? `${JSON.stringify(toJson(session, plans, options.dryRun === true), null, 2)}\n`
+      ? toJsonText(toJson(session, plans, options.dryRun === true))
       : describe(session, plans, options.dryRun === true),
   );
 }

@@ -26,6 +26,7 @@ import { createGit } from '../../worktree/git.ts';
 import { describeAge } from '../describe-age.ts';
 import type { Environment } from '../environment.ts';
 import { findSessionByPrefix } from '../find-session.ts';
+import { toJsonText } from '../to-json-text.ts';
 
 /** Far more sessions than anybody keeps. */
 const MAX_SESSIONS = 10_000;
@@ -41,7 +42,7 @@ export function runWorktrees(environment: Environment, options: { readonly json?
   const state = openStateDirectory(environment.stateDirectory);
   const kept = listSessions(openLedger(state.database), MAX_SESSIONS).flatMap(toKept);
   if (options.json) {
-    process.stdout.write(`${JSON.stringify(kept.map(toJson), null, 2)}\n`);
+    process.stdout.write(toJsonText(kept.map(toJson)));
     return;
   }
   if (kept.length === 0) {
@@ -91,7 +92,7 @@ export async function runRemoveWorktree(
   });
   process.stdout.write(
     options.json
-      ? `${JSON.stringify({ removed: planned.path }, null, 2)}\n`
+      ? toJsonText({ removed: planned.path })
       : `Removed ${escapeText(planned.path)}. The session cannot be continued; its timeline stays.\n`,
   );
 }

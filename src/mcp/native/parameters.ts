@@ -14,7 +14,7 @@ export function id(): z.ZodString {
 const text = (max: number): z.ZodString => z.string().max(max);
 
 export const sessionId = id().describe('From native_session_start.');
-export const leaseId = id().describe('Current lease, from start or the latest recover.');
+export const leaseId = id().describe('From start or the latest recover.');
 export const prompt = (what: string): z.ZodType<string> =>
   text(MAX_PROMPT_LENGTH)
     .refine((value) => value.trim() !== '', 'is empty')
@@ -26,7 +26,7 @@ export const retryKey = (of: string): z.ZodType<string> =>
   text(MAX_KEY_LENGTH)
     .refine((key) => key !== '' && !key.includes('\0'), 'is empty or has a zero byte')
     .describe(
-      `Caller's id for this ${of}: repeated with the same input it acts once, with other input it is refused.`,
+      `Caller's id for this ${of}: the same input again acts once, other input is refused.`,
     );
 
 export const waitSeconds = (forWhat: string, byDefault: number): z.ZodType<number | undefined> =>

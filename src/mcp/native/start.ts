@@ -32,14 +32,19 @@ export const startTool = defineNativeTool({
       .optional()
       .describe('Short name to recognise the session by.'),
     skill_contexts: z
-      .array(z.strictObject({ skill_id: z.string(), content_sha256: z.string() }))
+      .array(
+        z.strictObject({
+          skill_id: z.string().describe('personal:NAME or project:NAME.'),
+          content_sha256: z.string().describe('Of its SKILL.md.'),
+        }),
+      )
       .max(MAX_SKILLS)
       .optional()
-      .describe('Allow-listed skills, shown in full turns.'),
+      .describe('Allow-listed skills, 256 KiB together, shown in full turns.'),
     subagent_policy: z
       .enum(['none', 'deepseek_explicit'])
       .optional()
-      .describe('Default none; the other adds a subagent.'),
+      .describe('Default none; deepseek_explicit, for worktree_write, adds a DeepSeek subagent.'),
     capability_profile: z
       .enum(['read_only', 'direct_write', 'worktree_write'])
       .optional()
@@ -56,7 +61,10 @@ export const startTool = defineNativeTool({
         label: input.session_label ?? null,
         profile: input.capability_profile ?? 'read_only',
         subagentPolicy: input.subagent_policy ?? 'none',
-        skills: input.skill_contexts ?? [],
+        skills: (input.skill_contexts ?? []).map((skill) => ({
+          ...skill,
+          content_sha256: skill.content_sha256.toLowerCase(),
+        })),
       },
       toWaitMs(input.wait_seconds, WAIT_SECONDS),
     );

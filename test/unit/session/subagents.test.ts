@@ -207,7 +207,6 @@ test('N32 text alone is no reply while it works, but for a summary of the conver
       purpose: 'compaction',
       requestSha256: sha256('summary'),
       messages: [],
-      fullContext: false,
     },
     NOW,
   );

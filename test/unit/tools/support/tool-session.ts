@@ -139,7 +139,7 @@ export function openToolSession(
     const turn = presentTurn(
       database,
       id,
-      { runId, purpose: 'step', requestSha256: sha256(''), messages: [], fullContext: false },
+      { runId, purpose: 'step', requestSha256: sha256(''), messages: [] },
       now(),
     );
     const accepted = acceptReply(
