@@ -131,7 +131,11 @@ export class ScriptedSession {
   /** One reply with these calls; returns their results in order. */
   async call(...toolCalls: readonly ToolCall[]): Promise<readonly ClientMessage[]> {
     const state = await this.reply({ tool_calls: toolCalls });
-    if (state.error !== undefined) throw new Error(`${state.error.code}: ${state.error.message}`);
+    if (state.error !== undefined) {
+      const { launch_error: launch, last_result: last } = await this.status();
+      const why = JSON.stringify(launch ?? last ?? null);
+      throw new Error(`${state.error.code}: ${state.error.message} Before: ${why}`);
+    }
     return this.results;
   }
 
