@@ -28,14 +28,14 @@ export function readDeepseekEnvironment(
   if (key !== undefined && !isKey(key)) {
     throw new ReinsError(
       'invalid_parameter',
-      'REINS_DEEPSEEK_API_KEY has to be 8 to 1024 visible ASCII characters; correct or unset it.',
+      'REINS_DEEPSEEK_API_KEY has to be 8 to 1024 letters, digits and . _ ~ : + = -; correct or unset it.',
     );
   }
   const keyFile = read(env, 'REINS_DEEPSEEK_API_KEY_FILE');
   if (keyFile !== undefined && !isAbsolute(keyFile)) {
     throw new ReinsError(
       'invalid_parameter',
-      `REINS_DEEPSEEK_API_KEY_FILE is "${keyFile}" and has to be an absolute path; correct or unset it.`,
+      'REINS_DEEPSEEK_API_KEY_FILE has to be the absolute path of a file; correct or unset it, and put a key itself into REINS_DEEPSEEK_API_KEY.',
     );
   }
   return {
@@ -65,7 +65,9 @@ function readBaseUrl(env: Variables): string {
   const isGood =
     url !== null &&
     (url.protocol === 'https:' || (url.protocol === 'http:' && isLocal)) &&
-    [url.username, url.password, url.search, url.hash].every((part) => part === '');
+    !/[?#]/.test(value) &&
+    url.username === '' &&
+    url.password === '';
   if (isGood) return value;
   throw new ReinsError(
     'invalid_parameter',

@@ -49,6 +49,7 @@ export function createRunnerLauncher(options: LauncherOptions): RunnerPort {
         ]) {
           rmSync(path, { force: true });
         }
+        rmSync(state.subagentPaths(session).root, { recursive: true, force: true });
         return { kind: 'gone' };
       }
       const connection = await connectRunner({

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { systemErrorCode } from '../base/system-error-code.ts';
+import { withinTime } from '../base/within-time.ts';
 import type { DeepseekSettings } from './deepseek-settings.ts';
-import { type EndpointMessage, MessageAssembler } from './message-assembler.ts';
+import { type EndpointMessage, MessageAssembler, type TokenCounts } from './message-assembler.ts';
 
 export type EndpointFailureCode =
   | 'endpoint_unreachable'
@@ -17,11 +18,20 @@ export type EndpointFailureCode =
 
 export type EndpointAnswer =
   | { readonly kind: 'answer'; readonly message: EndpointMessage }
+  | {
+      readonly kind: 'failed';
+      readonly code: EndpointFailureCode;
+      readonly message: string;
+      /** Of all attempts: what is thrown away is paid for as well. */
+      readonly tokens: TokenCounts;
+    };
+
+type Outcome =
+  | { readonly kind: 'answer'; readonly message: EndpointMessage }
   | { readonly kind: 'failed'; readonly code: EndpointFailureCode; readonly message: string };
 
-type Failure = Extract<EndpointAnswer, { kind: 'failed' }>;
 interface Attempt {
-  readonly answer: EndpointAnswer;
+  readonly outcome: Outcome;
   /** Whether the same request can be expected to fare better a moment later, and when. Milliseconds. */
   readonly retryAfterMs: number | null;
 }
@@ -34,7 +44,10 @@ const MAX_PAUSE_MS = 30_000;
 const SILENCE_MS = 240_000;
 /** The most that an answer may be as it comes over the line, in bytes: a hundred times a long one. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+/** For the reason that an endpoint gives beside a bad status, in milliseconds. */
+const QUOTE_MS = 5_000;
 const MAX_QUOTE = 300;
+const NO_TOKENS: TokenCounts = { inputTokens: 0, outputTokens: 0 };
 
 /**
  * Asks the configured endpoint, and no other: a redirect is not followed. Asks again after a failure that passes (rate
@@ -46,10 +59,19 @@ export async function askEndpoint(
   body: string,
   signal: AbortSignal,
 ): Promise<EndpointAnswer> {
+  let tokens = NO_TOKENS;
   for (let attempt = 0; ; attempt += 1) {
-    const { answer, retryAfterMs } = await askOnce(settings, body, signal);
+    const assembler = new MessageAssembler();
+    const { outcome, retryAfterMs } = await askOnce(settings, body, assembler, signal);
+    if (outcome.kind === 'answer') return outcome;
+    tokens = {
+      inputTokens: tokens.inputTokens + assembler.tokens.inputTokens,
+      outputTokens: tokens.outputTokens + assembler.tokens.outputTokens,
+    };
     const pause = PAUSES_MS[attempt];
-    if (retryAfterMs === null || pause === undefined || retryAfterMs > MAX_PAUSE_MS) return answer;
+    if (retryAfterMs === null || pause === undefined || retryAfterMs > MAX_PAUSE_MS) {
+      return { ...outcome, tokens };
+    }
     await sleep(Math.max(pause, retryAfterMs), undefined, { signal });
   }
 }
@@ -57,8 +79,10 @@ export async function askEndpoint(
 async function askOnce(
   settings: DeepseekSettings,
   body: string,
+  assembler: MessageAssembler,
   signal: AbortSignal,
 ): Promise<Attempt> {
+  const connection = new AbortController();
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), SILENCE_MS);
   try {
@@ -72,22 +96,12 @@ async function askOnce(
         'x-api-key': settings.api_key,
       },
       body,
-      signal: AbortSignal.any([signal, silence.signal]),
+      signal: AbortSignal.any([signal, silence.signal, connection.signal]),
     });
     timer.refresh();
     if (response.status !== 200) return await toRefusal(response, settings);
-    const assembler = new MessageAssembler();
-    const parser = createParser({ onEvent: ({ data }) => assembler.take(data) });
-    const decoder = new TextDecoder();
-    let bytes = 0;
-    for await (const chunk of response.body ?? []) {
-      timer.refresh();
-      bytes += chunk.length;
-      if (bytes > MAX_ANSWER_BYTES) {
-        return final('answer_malformed', `is longer than ${MAX_ANSWER_BYTES} bytes`);
-      }
-      parser.feed(decoder.decode(chunk, { stream: true }));
-    }
+    const isRead = await readEvents(response, assembler, () => timer.refresh());
+    if (!isRead) return final('answer_malformed', `is longer than ${MAX_ANSWER_BYTES} bytes`);
     return toAttempt(assembler, settings);
   } catch (error) {
     signal.throwIfAborted();
@@ -104,16 +118,33 @@ async function askOnce(
     );
   } finally {
     clearTimeout(timer);
+    // Whatever still comes is not for anybody.
+    connection.abort();
   }
+}
+
+/** Reads until there is all that counts, or the stream ends. Returns false for one that is too long. */
+async function readEvents(
+  response: Response,
+  assembler: MessageAssembler,
+  onChunk: () => void,
+): Promise<boolean> {
+  const parser = createParser({ onEvent: ({ data }) => assembler.take(data) });
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    onChunk();
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) return false;
+    parser.feed(decoder.decode(chunk, { stream: true }));
+    if (assembler.isDone) return true;
+  }
+  return true;
 }
 
 function toAttempt(assembler: MessageAssembler, settings: DeepseekSettings): Attempt {
   const assembly = assembler.finish();
-  if (assembly.kind === 'error') {
-    return assembly.type === 'overloaded_error' || assembly.type === 'api_error'
-      ? passing('endpoint_failed', 'DeepSeek broke its answer off as overloaded; try again later.')
-      : final('answer_malformed', 'was broken off with an error');
-  }
+  if (assembly.kind === 'error') return toStreamError(assembly.type);
   if (assembly.kind === 'incomplete') {
     return { ...final('answer_malformed', `is not whole: ${assembly.reason}`), retryAfterMs: 0 };
   }
@@ -125,7 +156,7 @@ function toAttempt(assembler: MessageAssembler, settings: DeepseekSettings): Att
     case 'end_turn':
     case 'stop_sequence':
     case 'tool_use':
-      return { answer: { kind: 'answer', message }, retryAfterMs: null };
+      return { outcome: { kind: 'answer', message }, retryAfterMs: null };
     case 'max_tokens':
       return final('answer_cut_off', 'reached the limit of its length; give a smaller task');
     case 'refusal':
@@ -135,61 +166,81 @@ function toAttempt(assembler: MessageAssembler, settings: DeepseekSettings): Att
   }
 }
 
+/** The error types of the Messages API are those of its statuses. */
+function toStreamError(type: string): Attempt {
+  switch (type) {
+    case 'rate_limit_error':
+      return toStatusFailure(429, '', 0);
+    case 'authentication_error':
+    case 'permission_error':
+      return toStatusFailure(401, '', 0);
+    case 'invalid_request_error':
+    case 'not_found_error':
+      return toStatusFailure(400, '', 0);
+    default:
+      return toStatusFailure(500, '', 0);
+  }
+}
+
 async function toRefusal(response: Response, settings: DeepseekSettings): Promise<Attempt> {
   const { status } = response;
-  const said = await quote(response, settings);
+  // What an endpoint says to a key that it does not accept may show parts of the key.
+  const said = [401, 402, 403].includes(status) ? '' : await quote(response, settings);
+  return toStatusFailure(status, said, readRetryAfter(response));
+}
+
+function toStatusFailure(status: number, said: string, retryAfterMs: number): Attempt {
   switch (status) {
     case 401:
     case 403:
-      // What an endpoint says here may show parts of the key.
-      return {
-        answer: {
-          kind: 'failed',
-          code: 'authentication_failed',
-          message: `DeepSeek does not accept the API key (status ${status}); correct REINS_DEEPSEEK_API_KEY or the key file.`,
-        },
-        retryAfterMs: null,
-      };
+      return permanent(
+        'authentication_failed',
+        'DeepSeek does not accept the API key; correct REINS_DEEPSEEK_API_KEY or the key file, then stop and continue the session.',
+      );
     case 402:
-      return {
-        answer: {
-          kind: 'failed',
-          code: 'payment_required',
-          message: 'The DeepSeek account has no balance left (status 402); top it up.',
-        },
-        retryAfterMs: null,
-      };
+      return permanent(
+        'payment_required',
+        'The DeepSeek account has no balance left; top it up and start another subagent.',
+      );
     case 429:
       return {
-        ...passing('rate_limited', `DeepSeek takes no more requests now (status 429)${said}.`),
-        retryAfterMs: readRetryAfter(response),
+        ...passing(
+          'rate_limited',
+          `DeepSeek takes no more requests now${said}; start another subagent later.`,
+        ),
+        retryAfterMs,
       };
     default:
       if (status >= 500) {
         return {
-          ...passing('endpoint_failed', `DeepSeek failed (status ${status})${said}.`),
-          retryAfterMs: readRetryAfter(response),
+          ...passing(
+            'endpoint_failed',
+            `DeepSeek failed with status ${status}${said}; start another subagent later.`,
+          ),
+          retryAfterMs,
         };
       }
-      return {
-        answer: {
-          kind: 'failed',
-          code: 'request_rejected',
-          message: `DeepSeek's endpoint did not take the request (status ${status})${said}.`,
-        },
-        retryAfterMs: null,
-      };
+      return permanent(
+        'request_rejected',
+        `DeepSeek's endpoint did not take the request, with status ${status}${said}; look at REINS_DEEPSEEK_BASE_URL and the variables of its models.`,
+      );
   }
 }
 
-/** The beginning of what the endpoint said, in brackets, on one line and without the key. */
+/** The beginning of what the endpoint said, in brackets, on one line and without the key; nothing if it takes long. */
 async function quote(response: Response, settings: DeepseekSettings): Promise<string> {
   let text = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > 4 * MAX_QUOTE) break;
-  }
+  const read = async (): Promise<void> => {
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > 4 * MAX_QUOTE) return;
+    }
+  };
+  await withinTime(
+    read().catch(() => {}),
+    QUOTE_MS,
+  );
   const line = text
     .replaceAll(settings.api_key, '[key]')
     .replace(/[\p{Cc}\s]+/gu, ' ')
@@ -205,18 +256,15 @@ function readRetryAfter(response: Response): number {
 
 const hostOf = ({ base_url }: DeepseekSettings): string => new URL(base_url).host;
 
-const failed = (code: EndpointFailureCode, message: string): Failure => ({
-  kind: 'failed',
-  code,
-  message,
+const permanent = (code: EndpointFailureCode, message: string): Attempt => ({
+  outcome: { kind: 'failed', code, message },
+  retryAfterMs: null,
 });
 
 const passing = (code: EndpointFailureCode, message: string): Attempt => ({
-  answer: failed(code, message),
+  ...permanent(code, message),
   retryAfterMs: 0,
 });
 
-const final = (code: EndpointFailureCode, what: string): Attempt => ({
-  answer: failed(code, `DeepSeek's answer ${what}.`),
-  retryAfterMs: null,
-});
+const final = (code: EndpointFailureCode, what: string): Attempt =>
+  permanent(code, `DeepSeek's answer ${what}.`);

@@ -3,14 +3,12 @@ import type { JsonObject } from '../base/canonical-json.ts';
 import { parseJson } from '../base/parse-json.ts';
 
 /** An answer of the endpoint's, whole. */
-export interface EndpointMessage {
+export interface EndpointMessage extends TokenCounts {
   /** Thinking as it came, which has to go back with the conversation unchanged. */
   readonly thinking: readonly JsonObject[];
   readonly text: string;
   readonly toolUses: readonly { readonly name: string; readonly input: JsonObject }[];
   readonly stopReason: string;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
 }
 
 export type Assembly =
@@ -19,6 +17,11 @@ export type Assembly =
   | { readonly kind: 'incomplete'; readonly reason: string }
   /** The endpoint said in the stream that it failed. */
   | { readonly kind: 'error'; readonly type: string };
+
+export interface TokenCounts {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
 
 const tokens = z.int().nonnegative().catch(0);
 const usageSchema = z
@@ -48,6 +51,18 @@ const deltaSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('signature_delta'), signature: z.string() }),
   z.object({ type: z.literal('input_json_delta'), partial_json: z.string() }),
 ]);
+
+const EVENT_TYPES = [
+  'message_start',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+  'message_stop',
+  'ping',
+  'error',
+];
+const typeSchema = z.looseObject({ type: z.string() });
 
 const eventSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('message_start'), message: z.looseObject({ usage: usageSchema }) }),
@@ -85,10 +100,23 @@ export class MessageAssembler {
   #state: 'open' | 'whole' = 'open';
   #fault: Assembly | undefined;
 
-  /** Takes the data of one event. What comes after the first fault, or after the end, is not looked at. */
+  /** Whether nothing that could still come would change anything. */
+  get isDone(): boolean {
+    return this.#fault !== undefined || this.#state === 'whole';
+  }
+
+  /** What the endpoint has counted so far, whether there will be a message or not. */
+  get tokens(): TokenCounts {
+    return { inputTokens: this.#inputTokens, outputTokens: this.#outputTokens };
+  }
+
+  /** Takes the data of one event. Kinds of events that are not known are left alone, as the API asks of its clients. */
   take(data: string): void {
-    if (this.#fault !== undefined || this.#state === 'whole') return;
-    const parsed = eventSchema.safeParse(parseJson(data));
+    if (this.isDone) return;
+    const value = parseJson(data);
+    const type = typeSchema.safeParse(value).data?.type;
+    if (type !== undefined && !EVENT_TYPES.includes(type)) return;
+    const parsed = eventSchema.safeParse(value);
     if (!parsed.success) {
       this.#fail('it has an event that is not of the Messages API');
       return;
@@ -137,13 +165,11 @@ export class MessageAssembler {
     const toolUses: EndpointMessage['toolUses'][number][] = [];
     for (const block of this.#blocks) {
       if (block.type !== 'tool_use') continue;
-      const input = inputSchema.safeParse(
-        block.json === '' ? (block.input ?? {}) : parseJson(block.json),
-      );
-      if (!input.success) {
+      const input = parseInput(block);
+      if (input === undefined) {
         return { kind: 'incomplete', reason: 'a tool call has arguments that are no JSON object' };
       }
-      toolUses.push({ name: block.name, input: input.data });
+      toolUses.push({ name: block.name, input });
     }
     return {
       kind: 'message',
@@ -152,8 +178,7 @@ export class MessageAssembler {
         text: this.#blocks.map((block) => (block.type === 'text' ? block.text : '')).join(''),
         toolUses,
         stopReason: this.#stopReason,
-        inputTokens: this.#inputTokens,
-        outputTokens: this.#outputTokens,
+        ...this.tokens,
       },
     };
   }
@@ -185,6 +210,16 @@ export class MessageAssembler {
 
   #fail(reason: string): void {
     this.#fault = { kind: 'incomplete', reason };
+  }
+}
+
+/** Undefined for what is no JSON object, and for one that is nested without end. */
+function parseInput(block: Extract<Block, { type: 'tool_use' }>): JsonObject | undefined {
+  try {
+    const given = block.json === '' ? block.input || {} : parseJson(block.json);
+    return inputSchema.safeParse(given).data;
+  } catch {
+    return undefined;
   }
 }
 

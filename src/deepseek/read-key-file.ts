@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { ReinsError } from '../base/reins-error.ts';
 import { systemErrorCode } from '../base/system-error-code.ts';
 
@@ -13,7 +13,8 @@ const MAX_KEY_FILE_BYTES = 4096;
 export function readKeyFile(path: string): string | null {
   let fd: number;
   try {
-    fd = openSync(path, 'r');
+    // A pipe is opened at once and found out below.
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     if (systemErrorCode(error) === 'ENOENT') return null;
     throw refusal(`cannot be read (${systemErrorCode(error) ?? 'unknown reason'})`);
@@ -38,9 +39,9 @@ export function readKeyFile(path: string): string | null {
   }
 }
 
-/** What can go into a header; and long enough that finding it somewhere means something. */
+/** What goes into a header and through JSON unchanged; and long enough that finding it somewhere means something. */
 export function isKey(text: string): boolean {
-  return /^[\x21-\x7e]{8,1024}$/.test(text);
+  return /^[A-Za-z0-9._~:+=-]{8,1024}$/.test(text);
 }
 
 function refusal(reason: string): ReinsError {

@@ -244,6 +244,20 @@ export function setSubsessionClaude(
   );
 }
 
+/** Counts in what was paid for and thrown away. */
+export function addSubsessionTokens(
+  database: LedgerDatabase,
+  id: SubsessionId,
+  tokens: { readonly inputTokens: number; readonly outputTokens: number },
+): void {
+  database.run(
+    'UPDATE subsessions SET input_tokens=input_tokens+?, output_tokens=output_tokens+? WHERE subsession_id=?',
+    tokens.inputTokens,
+    tokens.outputTokens,
+    id,
+  );
+}
+
 /** Counts an answer of the model in. */
 export function addSubsessionTurn(
   database: LedgerDatabase,

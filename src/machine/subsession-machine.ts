@@ -39,3 +39,8 @@ export const SUBSESSION_TABLE: TransitionTable<SubsessionState, SubsessionEvent>
   failed: {},
   stopped: {},
 };
+
+/** Whether nothing can happen to it any more. */
+export function isOver(state: SubsessionState): boolean {
+  return Object.keys(SUBSESSION_TABLE[state]).length === 0;
+}

@@ -7,10 +7,12 @@ export interface StreamLimits {
   readonly timeoutMs: number;
   /** A record longer than this is dropped and counted. */
   readonly maxRecordBytes: number;
+  /** Ends the command. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface StreamEnd {
-  readonly ended: 'exit' | 'timeout' | 'stopped' | 'not_started';
+  readonly ended: 'exit' | 'timeout' | 'stopped' | 'aborted' | 'not_started';
   readonly exitCode: number | null;
   readonly stderr: string;
   readonly droppedRecords: number;
@@ -67,9 +69,13 @@ export async function streamRecords(
   });
   const closed = new Promise<void>((resolve) => child.stdout.once('close', () => resolve()));
   const timer = setTimeout(() => stop('timeout'), limits.timeoutMs);
+  const onAbort = (): void => stop('aborted');
+  limits.signal?.addEventListener('abort', onAbort);
+  if (limits.signal?.aborted) onAbort();
   const end = await childEnd(child);
   if (end.error !== undefined) ended = 'not_started';
   else await closed;
   clearTimeout(timer);
+  limits.signal?.removeEventListener('abort', onAbort);
   return { ended, exitCode: end.exitCode, stderr, droppedRecords };
 }

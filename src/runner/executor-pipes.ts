@@ -24,15 +24,20 @@ export function openExecutorPipes(
   requestsPath: string,
   answersPath: string,
   server: ExecutorServer,
+  /** Told of an answer that cannot be given: whoever asked would wait for it without end. */
+  onFault: (error: unknown) => void,
 ): ExecutorPipes {
   const requests = openNamedPipe(requestsPath, 'read');
   const answers = openNamedPipe(answersPath, 'write');
   for (const stream of [requests, answers]) stream.on('error', () => {});
   requests.on('data', splitLines(MAX_LINE_BYTES, take));
   function take(line: string): void {
-    void server.answer(line).then((answer) => {
-      if (answer !== undefined && !answers.destroyed) answers.write(`${answer}\n`);
-    });
+    server
+      .answer(line)
+      .then((answer) => {
+        if (answer !== undefined && !answers.destroyed) answers.write(`${answer}\n`);
+      })
+      .catch(onFault);
   }
   return {
     close() {

@@ -81,6 +81,7 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
           log,
           onChange,
           hidePlaces,
+          onFault: fault,
         });
   const context: ToolContext = { ...ownContext, subagents };
   const onFault = (error: unknown): void =>
@@ -139,6 +140,12 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
     if (run !== undefined) claude?.sendPrompt(run.id, run.prompt);
   }
 
+  /** What goes on after it would go on from a guess. */
+  function fault(error: unknown): void {
+    onFault(error);
+    end({ kind: 'terminated', by: 'a fault of its runner' });
+  }
+
   async function startProcesses(): Promise<void> {
     // Asking the binary for its version takes a moment, which everything else does not have to wait for.
     const asserted = assertClaude(config.claude);
@@ -165,7 +172,7 @@ export function createSessionRunner(dependencies: RunnerDependencies): SessionRu
     const places = toClaudePlaces(paths, socketPath);
     await makeExecutorPipes([places.executorRequests, places.executorAnswers]);
     const server = createExecutorServer(tools, executor);
-    ports.push(openExecutorPipes(places.executorRequests, places.executorAnswers, server));
+    ports.push(openExecutorPipes(places.executorRequests, places.executorAnswers, server, fault));
     const executable = await asserted;
     if (cause !== undefined) return;
     const outside = { ...places, executable };

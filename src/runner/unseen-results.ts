@@ -1,8 +1,9 @@
 import type { SessionId } from '../base/ids.ts';
 import type { MessagesRequest } from '../bridge/parse-messages-request.ts';
-import { listActions } from '../ledger/actions.ts';
+import { findAction, listActions } from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { listRuns } from '../ledger/runs.ts';
+import { listSubsessions } from '../ledger/subsessions.ts';
 import { listTurns, type TurnMessage } from '../ledger/turns.ts';
 
 /** The latest ones matter: what a model has to know is where it stands. */
@@ -35,7 +36,7 @@ export function listUnseenResults(
     (action) =>
       action.subsessionId === null && turns.has(action.turnId) && !known.has(action.toolUseId),
   );
-  return lost.slice(-MAX_RESULTS).map(
+  const results = lost.slice(-MAX_RESULTS).map(
     (action): TurnMessage => ({
       kind: 'tool_result',
       tool: action.tool,
@@ -46,5 +47,23 @@ export function listUnseenResults(
         'It is not known whether this call was carried out; a person has to look at the file.',
       truncated: action.receipt?.truncated ?? false,
     }),
+  );
+  return [...results, ...listLostSubagents(database, session, turns)];
+}
+
+/** A subagent that ended with its session did so unseen: the conversation only knows that it was started. */
+function listLostSubagents(
+  database: LedgerDatabase,
+  session: SessionId,
+  turns: ReadonlySet<string>,
+): TurnMessage[] {
+  return listSubsessions(database, session, MAX_RESULTS).flatMap(
+    ({ id, actionId, state, outcome }): TurnMessage[] => {
+      const turn = findAction(database, actionId)?.turnId;
+      if (turn === undefined || !turns.has(turn)) return [];
+      if (outcome?.code !== 'session_ended' && outcome?.code !== 'runner_lost') return [];
+      const text = `The subagent ${id} is ${state} (${outcome.code}): ${outcome.message} deepseek_subagent_get shows what it did.`;
+      return [{ kind: 'notice', text }];
+    },
   );
 }

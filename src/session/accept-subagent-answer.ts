@@ -6,12 +6,17 @@ import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
 import { addSubsessionTurn, findSubsession } from '../ledger/subsessions.ts';
 
+/** A name that is none can be as long as an answer. Characters. */
+const MAX_NAME_LENGTH = 100;
+
 /** As much of an answer's text as the timeline keeps, in bytes; the files that it led to are kept whole. */
 const MAX_TEXT_BYTES = 16 * 1024;
 
 export interface SubagentAnswer {
   readonly text: string;
   readonly actions: readonly NewAction[];
+  /** Names that it called and that there is no tool of. Nothing came of those calls. */
+  readonly unknownTools: readonly string[];
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
@@ -50,6 +55,9 @@ export function acceptSubagentAnswer(
           action_id: action.id,
           tool: action.tool,
         })),
+        ...(answer.unknownTools.length === 0
+          ? {}
+          : { unknown_tools: answer.unknownTools.map((name) => name.slice(0, MAX_NAME_LENGTH)) }),
       },
       at,
     );

@@ -8,6 +8,8 @@ import type { SubsessionRecord } from '../ledger/subsessions.ts';
 const MAX_ACTIONS = 40;
 const MAX_ARGV_BYTES = 200;
 const MAX_TEXT_BYTES = 8 * 1024;
+/** Below the limit of a tool's answer, so that it arrives as whole JSON. */
+const MAX_DESCRIPTION_BYTES = 40 * 1024;
 
 /** What a state says of a subagent: how it stands, and nothing that it read or wrote. */
 export interface SubagentSummary {
@@ -51,12 +53,26 @@ export function describeSubagent(
   const actions = listActions(database, subsession.sessionId).filter(
     ({ subsessionId }) => subsessionId === subsession.id,
   );
-  const text = truncateText(subsession.lastText, MAX_TEXT_BYTES);
+  for (let share = 1; ; share /= 2) {
+    const described = describeInPart(subsession, actions, share);
+    const bytes = Buffer.byteLength(JSON.stringify(described, null, 1));
+    if (bytes <= MAX_DESCRIPTION_BYTES) return described;
+  }
+}
+
+/** `share` of what may be shown of actions and text: both can be longer in JSON than they are. */
+function describeInPart(
+  subsession: SubsessionRecord,
+  actions: readonly ActionRecord[],
+  share: number,
+): JsonObject {
+  const text = truncateText(subsession.lastText, Math.floor(MAX_TEXT_BYTES * share));
+  const count = Math.floor(MAX_ACTIONS * share);
   return {
     ...summarizeSubagent(subsession),
     outcome: subsession.outcome === null ? null : { ...subsession.outcome },
     action_count: actions.length,
-    actions: actions.slice(-MAX_ACTIONS).map(describeAction),
+    actions: count === 0 ? [] : actions.slice(-count).map(describeAction),
     last_text: text,
     last_text_truncated: text.length < subsession.lastText.length,
   };

@@ -8,7 +8,7 @@ import {
   type SubsessionOutcome,
   setSubsessionEnd,
 } from '../ledger/subsessions.ts';
-import { SUBSESSION_TABLE } from '../machine/subsession-machine.ts';
+import { isOver, SUBSESSION_TABLE } from '../machine/subsession-machine.ts';
 import { refuseOpenActions } from './refuse-open-actions.ts';
 
 const NOT_CARRIED_OUT =
@@ -48,8 +48,10 @@ export function endSubagent(
 ): void {
   const at = now.toISOString();
   database.transaction(() => {
+    // That it was to stop may not have reached the ledger before.
+    if (end.event === 'ended') requestSubagentStop(database, session, id, now);
     const subsession = findSubsession(database, session, id);
-    if (subsession === undefined) return;
+    if (subsession === undefined || isOver(subsession.state)) return;
     const event = subsession.state === 'stopping' ? 'ended' : end.event;
     refuseOpenActions(database, session, id, NOT_CARRIED_OUT, at);
     moveSubsession(database, subsession, event);

@@ -11,7 +11,7 @@ import type {
 } from '../ledger/sessions.ts';
 import { listSkillReferences, type SkillReference } from '../ledger/skills.ts';
 import { listSubsessions } from '../ledger/subsessions.ts';
-import { SUBSESSION_TABLE } from '../machine/subsession-machine.ts';
+import { isOver } from '../machine/subsession-machine.ts';
 import {
   describePendingTurn,
   type PendingTurn,
@@ -110,7 +110,7 @@ export function toSessionState(
   const skills = listSkillReferences(database, session.id);
   const subagents =
     session.subagentPolicy === 'none' ? [] : listSubsessions(database, session.id, MAX_SUBSESSIONS);
-  const active = subagents.find(({ state }) => Object.keys(SUBSESSION_TABLE[state]).length > 0);
+  const active = subagents.find(({ state }) => !isOver(state));
   const terminal = ['completed', 'failed', 'stopped', 'lease_expired'].includes(session.status);
   return {
     route: 'chatgpt-main',

@@ -61,6 +61,7 @@ export async function countMatches(
       if (kept.length > MAX_KEPT_FILES) kept = firstFiles(kept, limit, after);
       return true;
     }),
+    context.stopping,
   );
   const files = firstFiles(kept, limit, after).map(({ path }) => path.toString('utf8'));
   const gaps = describeGaps(end);

@@ -5,7 +5,12 @@ import { ReinsError, type ToolErrorCode } from '../base/reins-error.ts';
 import { sha256 } from '../base/sha256.ts';
 import { truncateText } from '../base/truncate-text.ts';
 import { withinTime } from '../base/within-time.ts';
-import { type ActionRecord, findActionByToolUse, type Receipt } from '../ledger/actions.ts';
+import {
+  type ActionRecord,
+  findActionByToolUse,
+  type Receipt,
+  type SeenContent,
+} from '../ledger/actions.ts';
 import type { LedgerDatabase } from '../ledger/database.ts';
 import { appendEvent } from '../ledger/events.ts';
 import { beginCommand } from './begin-command.ts';
@@ -52,6 +57,7 @@ export interface Executor {
 export function createExecutor(options: ExecutorOptions): Executor {
   const underWay = new Map<string, Promise<Receipt>>();
   const stopping = new AbortController();
+  const context: ToolContext = { ...options.context, stopping: stopping.signal };
   let lastChange: Promise<unknown> = Promise.resolve();
 
   /** Changes happen one after another, in the order of their calls: each has to see what the one before has made. */
@@ -69,7 +75,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const running = underWay.get(action.id);
       if (running !== undefined) return running;
       const tool = options.tools.find(({ name }) => name === action.tool);
-      const start = (): Promise<Receipt> => run(options, tool, action, stopping.signal);
+      const start = (): Promise<Receipt> =>
+        run({ ...options, context }, tool, action, stopping.signal);
       const work = (
         tool !== undefined && tool.kind !== 'observe'
           ? inTurn(() => startLate(options, action, start))
@@ -143,8 +150,7 @@ async function run(
         truncated: result.truncated,
         code: result.failure ?? null,
       });
-      settleAction(options, current, result.failure === undefined ? 'applied' : 'failed', receipt);
-      return receipt;
+      return settle(options, current, result.failure === undefined ? 'applied' : 'failed', receipt);
     }
     if (tool.kind === 'control') {
       const result = await tool.perform(action.input, context, action);
@@ -165,14 +171,26 @@ async function run(
       truncated: observation.truncated,
       code: null,
     });
-    settleAction(options, action, 'applied', receipt, observation.seen);
-    return receipt;
+    return settle(options, action, 'applied', receipt, observation.seen);
   } catch (error) {
     if (!(error instanceof ReinsError)) options.onFault?.(error);
     const receipt = toErrorReceipt(error);
-    settleAction(options, current, 'failed', receipt);
-    return receipt;
+    return settle(options, current, 'failed', receipt);
   }
+}
+
+/** What was settled while it was under way, by the end of its run, is what that says and nothing else. */
+function settle(
+  options: ExecutorOptions,
+  action: ActionRecord,
+  event: 'applied' | 'failed',
+  receipt: Receipt,
+  seen?: SeenContent,
+): Receipt {
+  const now = findActionByToolUse(options.database, options.session, action.toolUseId);
+  if (now?.receipt) return now.receipt;
+  settleAction(options, action, event, receipt, seen);
+  return receipt;
 }
 
 /** A stray call is an error result for the model, and an event for whoever reads the timeline. */

@@ -66,6 +66,7 @@ export const findFilesTool = defineObservingTool({
           if (!matches(basename(path.toString('utf8'))) || !isSearched(path, context)) return true;
           return page.add(path);
         },
+        context.stopping,
       );
       const gaps = describeGaps(end);
       const notes = [...gaps.notes];

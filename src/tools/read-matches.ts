@@ -61,6 +61,7 @@ export async function readMatches(
         '/',
         '\n',
         joinRecords((record) => page.add(record)),
+        context.stopping,
       );
       page.end = end;
     }

@@ -61,9 +61,10 @@ async function reconcilePrepared(
     recordUnknown(options, action);
     return;
   }
-  if (!options.redo) {
+  // A subagent that has ended acts no more, not even by what it had begun.
+  if (!options.redo || action.subsessionId !== null) {
     settleAction(options, action, 'failed', {
-      text: 'write_failed: The change was prepared and not made, because the session was stopped.',
+      text: 'write_failed: The change was prepared and not made, because what it was made for had ended.',
       is_error: true,
       truncated: false,
       code: 'write_failed',

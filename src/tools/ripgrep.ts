@@ -19,13 +19,15 @@ export const WALK_FLAGS: readonly string[] = [
 
 /**
  * Runs ripgrep in `cwd` and hands its output over record by record. It starts no other program and reads no
- * configuration. Throws `search_failed` only when it could not be started; an unreadable directory is no such reason.
+ * configuration. Throws `search_failed` only when it could not be started, or was ended by `stopping`; an unreadable
+ * directory is no such reason.
  */
 export async function runRipgrep(
   args: readonly string[],
   cwd: string,
   separator: '\n' | '\0',
   onRecord: (record: Buffer) => boolean,
+  stopping?: AbortSignal,
 ): Promise<StreamEnd> {
   const end = await streamRecords(
     { file: rgPath, args: [...WALK_FLAGS, ...args], cwd, env: {} },
@@ -33,6 +35,7 @@ export async function runRipgrep(
       timeoutMs: SEARCH_TIME_MS,
       maxRecordBytes: MAX_RECORD_BYTES,
       separator: separator.charCodeAt(0),
+      signal: stopping,
     },
     onRecord,
   );
@@ -40,6 +43,12 @@ export async function runRipgrep(
     throw new ReinsError(
       'search_failed',
       'ripgrep could not be started; reinstall Reins with "npm ci".',
+    );
+  }
+  if (end.ended === 'aborted') {
+    throw new ReinsError(
+      'search_failed',
+      'The search was ended with what it was done for; repeat it if its result is needed.',
     );
   }
   return end;

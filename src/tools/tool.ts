@@ -16,6 +16,8 @@ export interface ToolContext {
   readonly commands: CommandRuntime | null;
   /** What subagents are run with; null where none may be. */
   readonly subagents: SubagentRuntime | null;
+  /** Ends looks that are under way. */
+  readonly stopping?: AbortSignal;
   /** SHA-256 of the content of `path` that the one whose calls these are saw or wrote last. */
   lastSeen(path: string): string | undefined;
 }

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { openLedger } from '../../src/ledger/open-ledger.ts';
 import { type DeepseekAnswer, toEvents } from '../support/deepseek.ts';
 import { connectStdio } from '../support/gateway.ts';
 import { runReins } from '../support/run-reins.ts';
@@ -181,6 +182,9 @@ test('N34 F11 the session process is killed during a subtask: the subagent ends 
     { subsession_id: id, state: 'failed', outcome: { code: 'runner_lost' }, turns: 1 },
   ]);
   await session.continue('Go on.');
+  // The conversation knows that it was started; what became of it comes before the new prompt.
+  const notice = session.messages.find(({ text }) => text.includes('runner_lost'));
+  expect(notice).toMatchObject({ kind: 'notice', text: expect.stringContaining(id) });
   expect(await opened.get()).toMatchObject({ outcome: { code: 'runner_lost' } });
   await expectUnlocked(opened);
   expect((await runReins(home, 'ledger', 'verify')).exitCode).toBe(0);
@@ -254,6 +258,62 @@ test('N33 N46 the key is nowhere but in the memory of the gateway and the runner
   }
 });
 
+test('N32 N34 a subagent that is stopped in the middle of a search ends with it, and its session goes on', async () => {
+  const opened = await open();
+  const { deepseek, session, home } = opened;
+  deepseek.script({ calls: [{ tool: 'SearchText', input: { query: 'no such text', path: '/' } }] });
+  await opened.start('Search everything.');
+  await until(() => processesOf(home.root).length > 0 && deepseek.requests.length === 1);
+  let seen = await opened.get({ wait_seconds: 1 });
+  while (seen.action_count === 0) seen = await opened.get({ wait_seconds: 1 });
+  await session.call({ name: 'deepseek_subagent_stop', input: {} });
+  seen = await opened.get({ wait_seconds: 0 });
+  expect(seen).toMatchObject({ state: 'stopped' });
+  expect(['failed', 'refused']).toContain(seen.actions[0]?.state);
+  // As long as the search could have taken.
+  for (let waits = 0; waits < 3; waits += 1) {
+    await session.call({ name: 'RunCommand', input: { argv: ['sleep', '8'] } });
+  }
+  await expectUnlocked(opened);
+});
+
+test('N34 an end that the ledger does not take at once is recorded when it does', async () => {
+  const opened = await open();
+  const { deepseek, home } = opened;
+  const before = processesOf(home.root);
+  deepseek.script({ silent: true });
+  await opened.start('Wait.');
+  await until(() => deepseek.requests.length === 1);
+  const ledger = openLedger(join(home.state, 'state.db'));
+  ledger.execute('BEGIN IMMEDIATE');
+  killAll(processesOf(home.root).filter((pid) => !before.includes(pid)));
+  // Longer than anybody waits for the lock.
+  await new Promise((resolve) => setTimeout(resolve, 13_000));
+  ledger.execute('ROLLBACK');
+  ledger.close();
+  expect(await opened.ended()).toMatchObject({
+    state: 'failed',
+    outcome: { code: 'claude_exited' },
+  });
+  await expectUnlocked(opened);
+});
+
+test('N13 what a subagent did and said is whole JSON, however long it is', async () => {
+  const opened = await open();
+  const deep = `${'d'.repeat(200)}/`.repeat(7);
+  opened.deepseek.script(
+    {
+      calls: Array.from({ length: 40 }, (_, index) => callOf(`${deep}${index}.txt`)),
+      text: '\u0001'.repeat(9_000),
+    },
+    { text: '\u0002'.repeat(9_000) },
+  );
+  await opened.start('Say much.');
+  const seen = await opened.ended();
+  expect(seen).toMatchObject({ state: 'completed', action_count: 40, last_text_truncated: true });
+  expect(seen.actions.length).toBeGreaterThan(0);
+});
+
 describe('a session that may have subagents', () => {
   test('N10 N30 takes a key, and the policy goes with worktree_write alone', async () => {
     const opened = await open();
@@ -289,7 +349,8 @@ describe('a session that may have subagents', () => {
     ['REINS_DEEPSEEK_BASE_URL', 'https://user:secret@example.org'],
     ['REINS_DEEPSEEK_BASE_URL', 'ftp://example.org'],
     ['REINS_DEEPSEEK_API_KEY', 'two words'],
-    ['REINS_DEEPSEEK_API_KEY_FILE', 'relative/key'],
+    ['REINS_DEEPSEEK_API_KEY_FILE', 'sk-this-is-a-secret@'],
+    ['REINS_DEEPSEEK_BASE_URL', 'https://example.org/a?'],
     ['REINS_DEEPSEEK_FLASH_MODEL', 'a model\nb'],
   ])('N46 %s is refused by its name when it is wrong', async (name, value) => {
     const home = createTestHome({ [name]: value });

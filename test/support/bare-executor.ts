@@ -14,5 +14,8 @@ export async function startBareExecutor(
     stop: () => {},
     drain: async () => {},
   });
-  return { requests, answers, close: openExecutorPipes(requests, answers, server).close };
+  const onFault = (error: unknown): never => {
+    throw error;
+  };
+  return { requests, answers, close: openExecutorPipes(requests, answers, server, onFault).close };
 }

@@ -220,12 +220,14 @@ function describeSubagentStart(context: Context, data: JsonObject): string {
 const answerSchema = z.object({
   text: z.string(),
   actions: z.array(z.object({ tool: z.string() })),
+  unknown_tools: z.array(z.string()).default([]),
 });
 
 function describeSubagentAnswer(data: JsonObject): string {
   const answer = answerSchema.safeParse(data).data;
-  const tools = answer?.actions.map(({ tool }) => tool).join(', ') ?? '';
-  return [answer?.text, tools].filter(Boolean).join(' → ');
+  const known = answer?.actions.map(({ tool }) => tool) ?? [];
+  const unknown = answer?.unknown_tools.map((name) => `${name} (there is no such tool)`) ?? [];
+  return [answer?.text, [...known, ...unknown].join(', ')].filter(Boolean).join(' → ');
 }
 
 function describeSubagentEnd(data: JsonObject): Omit<TimelineEntry, 'at'> {

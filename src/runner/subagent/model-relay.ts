@@ -11,6 +11,7 @@ import { toEndpointRequest } from '../../deepseek/to-endpoint-request.ts';
 import type { NewAction } from '../../ledger/actions.ts';
 import type { LedgerDatabase } from '../../ledger/database.ts';
 import {
+  addSubsessionTokens,
   findSubsession,
   type SubsessionOutcome,
   type SubsessionRecord,
@@ -70,7 +71,7 @@ async function ask(
   if (turns >= subsession.maxTurns) {
     fail(
       'turn_limit',
-      `The subagent reached its limit of ${subsession.maxTurns} turns; give it more or less to do.`,
+      `The subagent reached its max_turns of ${subsession.maxTurns}; give it more (at most 200) or less to do.`,
     );
     return undefined;
   }
@@ -84,6 +85,7 @@ async function ask(
   }
   const answer = await askEndpoint(settings, body, options.signal);
   if (answer.kind === 'failed') {
+    addSubsessionTokens(database, subsession.id, answer.tokens);
     fail(answer.code, answer.message);
     return undefined;
   }
@@ -120,6 +122,7 @@ function accept(
       actions: calls.flatMap(({ id, input, tool }): NewAction[] =>
         tool === undefined ? [] : [{ id: mintActionId(), toolUseId: id, tool: tool.name, input }],
       ),
+      unknownTools: calls.flatMap(({ name, tool }) => (tool === undefined ? [name] : [])),
       inputTokens: message.inputTokens,
       outputTokens: message.outputTokens,
     },

@@ -89,7 +89,7 @@ export function createSubagentHost(
       if (settings === null) {
         throw new ReinsError(
           'subagent_unavailable',
-          'The gateway that started this process has no DeepSeek key; set REINS_DEEPSEEK_API_KEY or the key file there, then stop and continue the session.',
+          'The gateway that started this process had no DeepSeek key that it could use, and "reins doctor" says why; correct that, then stop and continue the session.',
         );
       }
       const active = findActiveSubsession(database, session.id);

@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { mintRunId, type RunnerId, type SubsessionId } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
@@ -28,6 +29,8 @@ import { createModelRelay } from './model-relay.ts';
 
 /** How long a call that is under way may take to finish before the subagent is over, in milliseconds. */
 const DRAIN_MS = 5_000;
+/** How long after each attempt to record the end the next one is made, in milliseconds. */
+const RECORD_PAUSES_MS = [500, 1_000, 2_000, 5_000, 10_000, 20_000];
 
 export interface SubagentDependencies {
   readonly database: LedgerDatabase;
@@ -44,6 +47,8 @@ export interface SubagentDependencies {
   onChange(): void;
   /** Takes the places inside the state directory out of a text. */
   hidePlaces(text: string): string;
+  /** The runner cannot go on. */
+  onFault(error: unknown): void;
 }
 
 /** A subagent that has been recorded, from the start of its Claude Code to the end of everything of it. */
@@ -90,7 +95,7 @@ export function startSubagent(
   function end(because: SubagentEnd): void {
     if (how !== undefined) return;
     how = because;
-    void finish(because).then(resolveEnded);
+    void finish(because).catch(dependencies.onFault).then(resolveEnded);
   }
 
   const fail = (code: SubsessionOutcome['code'], message: string): void =>
@@ -104,17 +109,36 @@ export function startSubagent(
     await claude?.end();
     await executor.drain(DRAIN_MS);
     for (const port of ports) port.close();
-    try {
-      rmSync(paths.root, { recursive: true, force: true });
-      endSubagent(database, session.id, subsession.id, because, clock());
-    } catch (error) {
-      log.error({ error: String(error) }, 'the end of a subagent could not be recorded');
-    }
+    await record(because);
+    removePlaces();
     onChange();
   }
 
+  /** Until this is done the files belong to the subagent, and whoever asks is told so. */
+  async function record(because: SubagentEnd): Promise<void> {
+    for (const pause of RECORD_PAUSES_MS) {
+      try {
+        endSubagent(database, session.id, subsession.id, because, clock());
+        return;
+      } catch (error) {
+        log.error({ error: String(error) }, 'the end of a subagent could not be recorded');
+        await sleep(pause);
+      }
+    }
+    // The next gateway finds this process gone and records both ends.
+    dependencies.onFault(new Error('the ledger takes no end of a subagent'));
+  }
+
+  function removePlaces(): void {
+    try {
+      rmSync(paths.root, { recursive: true, force: true });
+    } catch (error) {
+      log.error({ error: String(error) }, 'the directories of a subagent could not be removed');
+    }
+  }
+
   async function start(): Promise<void> {
-    rmSync(paths.root, { recursive: true, force: true });
+    removePlaces();
     for (const directory of [paths.root, paths.home, paths.claudeConfig, paths.runtime]) {
       ensurePrivateDirectory(directory);
     }
@@ -140,7 +164,12 @@ export function startSubagent(
     const places = toClaudePlaces(paths, socketPath);
     await makeExecutorPipes([places.executorRequests, places.executorAnswers]);
     const server = createExecutorServer(tools, executor);
-    ports.push(openExecutorPipes(places.executorRequests, places.executorAnswers, server));
+    ports.push(
+      openExecutorPipes(places.executorRequests, places.executorAnswers, server, (error) => {
+        log.error({ error: String(error) }, 'a call of a subagent has no answer');
+        fail('internal', 'A call could not be answered; look at the runner log.');
+      }),
+    );
     if (how !== undefined) return;
     claude = launchClaude(
       confinement,
@@ -151,10 +180,19 @@ export function startSubagent(
       tools,
       {
         onResult: ({ isError, text }) =>
-          isError ? fail('task_failed', `Claude Code says: ${text}`) : end({ event: 'completed' }),
+          isError
+            ? fail('task_failed', `Claude Code ended the task with an error: ${text}`)
+            : end({ event: 'completed' }),
         onContractBroken: (reason) =>
-          fail('launch_failed', `Claude Code is not set up as it has to be: ${reason}.`),
-        onExit: (exit) => fail('claude_exited', `Claude Code ${exit}.`),
+          fail(
+            'launch_failed',
+            `Claude Code is not set up as it has to be: ${reason}; install the supported version.`,
+          ),
+        onExit: (exit) =>
+          fail(
+            'claude_exited',
+            `Its Claude Code ${exit}; look at what it has done and start another one for the rest.`,
+          ),
       },
     );
     recordSubagentLaunch(database, session.id, subsession.id, claude.identity, clock());
@@ -173,7 +211,7 @@ export function startSubagent(
     () =>
       fail(
         'time_limit',
-        'The subagent reached its limit of time; give it more minutes or less to do.',
+        'The subagent reached its max_minutes; give it more (at most 120) or less to do.',
       ),
   );
 

@@ -116,6 +116,7 @@ const answer = (id: SubsessionId, ...tools: readonly string[]): boolean =>
         tool,
         input: { file_path: 'a' },
       })),
+      unknownTools: [],
       inputTokens: 3,
       outputTokens: 2,
     },
